@@ -6,10 +6,11 @@ import type { PageId } from '../../src/wire/pages.ts';
 import { client } from './api/client.ts';
 import { faultOf } from './api/fault.ts';
 import { type Session, useSession } from './api/session.ts';
-import { forEverybody, views } from './pages/index.ts';
+import { views } from './pages/index.ts';
 import { NoSuchPage, NotForYou } from './pages/no-page.tsx';
+import { Administrator } from './parts/name.tsx';
 import { Failed, Loading } from './parts/states.tsx';
-import { followLinks, go, to, usePlace } from './place.ts';
+import { followLinks, forEverybody, go, to, usePlace } from './place.ts';
 import { Shell } from './shell.tsx';
 
 export function App() {
@@ -43,7 +44,9 @@ function Inside() {
   }
   return (
     <Shell session={session.data} page={place?.page}>
-      <Allowed session={session.data} page={place?.page ?? null} name={place?.name ?? ''} />
+      <Administrator.Provider value={session.data.is_admin}>
+        <Allowed session={session.data} page={place?.page ?? null} name={place?.name ?? ''} />
+      </Administrator.Provider>
     </Shell>
   );
 }

@@ -3,6 +3,17 @@
 import { navigate as push, usePathname, useSearch } from 'wouter-preact/use-browser-location';
 import { addressOf, type PageId, type Place, placeAt } from '../../src/wire/pages.ts';
 
+/** Pages that are not only for administrators. */
+export const forEverybody: ReadonlySet<PageId> = new Set([
+  'mine',
+  'myTokens',
+  'organization',
+  'requests',
+  'help',
+  'space',
+  'signIn',
+]);
+
 /** Returns the address of a page for `href`. Undefined and empty values of `query` are left out. */
 export function to(
   page: PageId,

@@ -14,7 +14,7 @@ import { ask } from './ask.ts';
 import { queryOf } from './client.ts';
 
 const everyMs = 15_000;
-const auths = ['admin', 'auths'] as const;
+export const auths = ['admin', 'auths'] as const;
 
 export const authsQuery = queryOf<readonly Source[]>(auths, { everyMs });
 
@@ -30,10 +30,6 @@ export function saveSource(id: number | null, fields: SourceEdit): Promise<Saved
     : ask([...auths, String(id)], { method: 'PATCH', body: fields });
 }
 
-export function deleteSource(id: number): Promise<void> {
-  return ask([...auths, String(id)], { method: 'DELETE' });
-}
-
 /** Shows the effect of claims, and changes nothing. */
 export function trySource(tried: TriedSource): Promise<TriedSynchronization> {
   return ask([...auths, 'try'], { method: 'POST', body: tried });
@@ -45,13 +41,6 @@ export const signInsQuery = queryOf<readonly Event[]>(['admin', 'quota', 'events
   everyMs,
 });
 
-export const linksQuery = (source: number) =>
-  queryOf<readonly Link[]>([...auths, String(source), 'links'], { everyMs });
+export const linksOf = (source: number) => [...auths, String(source), 'links'];
 
-export function linkUser(source: number, user: string, subject: string): Promise<void> {
-  return ask([...auths, String(source), 'links', user], { method: 'PUT', body: { subject } });
-}
-
-export function unlinkUser(source: number, user: string): Promise<void> {
-  return ask([...auths, String(source), 'links', user], { method: 'DELETE' });
-}
+export const linksQuery = (source: number) => queryOf<readonly Link[]>(linksOf(source), { everyMs });

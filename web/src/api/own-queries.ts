@@ -4,7 +4,6 @@ import { infiniteQueryOptions, keepPreviousData } from '@tanstack/preact-query';
 import type { EventOf, ownEventKinds } from '../../../src/overview/event-shapes.ts';
 import type { Subject } from '../../../src/quota/index.ts';
 import type {
-  Allowance,
   Explanation,
   History,
   HistoryRange,
@@ -64,20 +63,14 @@ export const ownEventsQuery = (own: Own, kind: OwnEvent['kind']) =>
 
 export const ownRequestsQuery = (own: Own) => queryOf<readonly SpaceRequest[]>([...quotaOf(own), 'requests']);
 
-/** Bytes to add to a limit, until a time in ISO 8601. */
-interface More {
-  readonly bytes: number;
-  readonly until: string;
-}
-
-export async function requestMore(own: Own, body: More & { readonly why: string }): Promise<SpaceRequest> {
+/** Asks for bytes to add to a limit, until a time in ISO 8601. */
+export async function requestMore(
+  own: Own,
+  body: { readonly bytes: number; readonly until: string; readonly why: string },
+): Promise<SpaceRequest> {
   const made = await ask<SpaceRequest>([...quotaOf(own), 'requests'], { method: 'POST', body });
   await refresh();
   return made;
-}
-
-export function withdrawRequest(own: Own, id: string): Promise<void> {
-  return ask([...quotaOf(own), 'requests', id], { method: 'DELETE' });
 }
 
 interface RequestsAsked extends Omit<PageAsked, 'q'> {
@@ -85,7 +78,7 @@ interface RequestsAsked extends Omit<PageAsked, 'q'> {
   readonly state: SpaceRequest['state'] | undefined;
 }
 
-const requests = ['admin', 'quota', 'requests'] as const;
+export const requests = ['admin', 'quota', 'requests'] as const;
 
 export const requestsQuery = (asked: RequestsAsked) =>
   pageOf<SpaceRequest>(requests, { query: { ...asked } });
@@ -95,19 +88,3 @@ export const openRequestsQuery = pageOf<SpaceRequest>(requests, {
   query: { state: 'open', page: 1, limit: 1 },
   everyMs: 15_000,
 });
-
-export function grantRequest(id: string, body: More & { readonly words: string }): Promise<void> {
-  return ask([...requests, id, 'grant'], { method: 'POST', body });
-}
-
-export function declineRequest(id: string, words: string): Promise<void> {
-  return ask([...requests, id, 'decline'], { method: 'POST', body: { words } });
-}
-
-export function giveAllowance(owner: string, body: More & { readonly why: string }): Promise<void> {
-  return ask(['admin', 'users', owner, 'quota', 'allowances'], { method: 'POST', body });
-}
-
-export function endAllowance(owner: string, { id }: Allowance): Promise<void> {
-  return ask(['admin', 'users', owner, 'quota', 'allowances', id], { method: 'DELETE' });
-}

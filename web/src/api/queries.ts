@@ -197,10 +197,6 @@ export function createToken(user: string, token: NewToken): Promise<CreatedToken
   return ask<CreatedToken>(['users', user, 'tokens'], { method: 'POST', body: token });
 }
 
-export function revokeToken(user: string, id: number): Promise<void> {
-  return ask(['users', user, 'tokens', String(id)], { method: 'DELETE' });
-}
-
 export const sessionsQuery = (user: string) => queryOf<readonly SessionRow[]>(['users', user, 'sessions']);
 
 export function endSession(user: string, id: string): Promise<void> {

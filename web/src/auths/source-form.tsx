@@ -11,7 +11,7 @@ import { announce } from '../parts/announcer.tsx';
 import { Button, useAction } from '../parts/button.tsx';
 import { Check, Choice, Field, type FieldProps, TextArea } from '../parts/field.tsx';
 import { Listed, Name } from '../parts/name.tsx';
-import { Panel } from '../parts/page.tsx';
+import { Fact, Panel } from '../parts/page.tsx';
 import { Fault } from '../parts/states.tsx';
 import { claimsIn, fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
 
@@ -300,8 +300,7 @@ function Result({ of }: { of: TriedSynchronization }) {
         <Names title="Claimed groups" names={of.claimed} />
         {of.skipped.length > 0 && <Names title="No such quota group" names={of.skipped} />}
         {of.ignored.length > 0 && <Names title="Not understood" names={of.ignored} />}
-        <dt>Administrator rights</dt>
-        <dd>{administration[of.administration]}</dd>
+        <Fact name="Administrator rights">{administration[of.administration]}</Fact>
       </dl>
     </div>
   );
@@ -309,12 +308,9 @@ function Result({ of }: { of: TriedSynchronization }) {
 
 function Names({ title, names }: { title: string; names: readonly string[] }) {
   return (
-    <>
-      <dt>{title}</dt>
-      <dd>
-        {names.length === 0 && '–'}
-        <Listed of={names}>{name => <Name>{name}</Name>}</Listed>
-      </dd>
-    </>
+    <Fact name={title}>
+      {names.length === 0 && '–'}
+      <Listed of={names}>{name => <Name>{name}</Name>}</Listed>
+    </Fact>
   );
 }

@@ -3,13 +3,8 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { OwnReport, SpaceRequest } from '../../../src/wire/index.ts';
-import {
-  historyQuery,
-  type Own,
-  ownRequestsQuery,
-  requestMore,
-  withdrawRequest,
-} from '../api/own-queries.ts';
+import { ask } from '../api/ask.ts';
+import { historyQuery, type Own, ownRequestsQuery, quotaOf, requestMore } from '../api/own-queries.ts';
 import { AllowanceTable, RequestAnswer } from '../parts/allowances.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Button, useAction } from '../parts/button.tsx';
@@ -77,7 +72,7 @@ function Requests({ own, requests }: RequestsProps) {
           title="Withdraw this request?"
           action="Withdraw the request"
           done="The request is withdrawn."
-          act={() => withdrawRequest(own, withdrawing.id)}
+          act={() => ask([...quotaOf(own), 'requests', withdrawing.id], { method: 'DELETE' })}
           onClose={() => setWithdrawing(null)}
         >
           <p>Administrators can no longer answer it. You can send a new request.</p>

@@ -111,7 +111,7 @@ function Why({ own, subject }: { readonly own: Own; readonly subject: Subject })
           </p>
           <details>
             <summary>All groups and rules for this decision</summary>
-            <Reasoning explanation={explained} hasLinks={false} />
+            <Reasoning explanation={explained} />
           </details>
         </div>
       )}

@@ -8,14 +8,8 @@ import { useState } from 'preact/hooks';
 import type { Event } from '../../../src/overview/event-shapes.ts';
 import { printable } from '../../../src/text.ts';
 import type { SavedSource, Source } from '../../../src/wire/index.ts';
-import {
-  authsQuery,
-  deleteSource,
-  linksQuery,
-  linkUser,
-  signInsQuery,
-  unlinkUser,
-} from '../api/auth-queries.ts';
+import { ask } from '../api/ask.ts';
+import { auths, authsQuery, linksOf, linksQuery, signInsQuery } from '../api/auth-queries.ts';
 import { refresh } from '../api/client.ts';
 import { SourceForm } from '../auths/source-form.tsx';
 import { announce } from '../parts/announcer.tsx';
@@ -73,7 +67,7 @@ export function Auths() {
           done="The source is deleted."
           isDangerous
           act={async () => {
-            await deleteSource(deleting.id);
+            await ask([...auths, String(deleting.id)], { method: 'DELETE' });
             show(null);
           }}
           onClose={() => setDeleting(null)}
@@ -194,7 +188,7 @@ function Links({ source }: { readonly source: number }) {
           action="Unlink"
           done="The account is unlinked."
           isDangerous
-          act={() => unlinkUser(source, unlinking)}
+          act={() => ask([...linksOf(source), unlinking], { method: 'DELETE' })}
           onClose={() => setUnlinking(null)}
         >
           <p>
@@ -211,7 +205,7 @@ function NewLink({ source }: { source: number }) {
   const [user, setUser] = useState('');
   const [subject, setSubject] = useState('');
   const { start, failure } = useAction(async () => {
-    await linkUser(source, user.trim(), subject);
+    await ask([...linksOf(source), user.trim()], { method: 'PUT', body: { subject } });
     await refresh();
     announce('The account is linked.');
     setUser('');

@@ -47,14 +47,3 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   space: Space,
   signIn: SignIn,
 };
-
-/** Pages that are not only for administrators. */
-export const forEverybody: ReadonlySet<PageId> = new Set([
-  'mine',
-  'myTokens',
-  'organization',
-  'requests',
-  'help',
-  'space',
-  'signIn',
-]);

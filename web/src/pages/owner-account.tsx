@@ -10,11 +10,10 @@ import { membersQuery, policyQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button, useAction } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Check, Choice, Field } from '../parts/field.tsx';
+import { Checks, Choice, Field } from '../parts/field.tsx';
 import { Time } from '../parts/figures.tsx';
-import { changed } from '../parts/group-form.tsx';
 import { Name, NameLink, NameLinks } from '../parts/name.tsx';
-import { Panel } from '../parts/page.tsx';
+import { Fact, Panel } from '../parts/page.tsx';
 import { PolicyForm } from '../parts/policy-form.tsx';
 import { NameField } from '../parts/rule-form.tsx';
 import { Empty, Fault, Query } from '../parts/states.tsx';
@@ -50,28 +49,22 @@ export function OwnerAccount({ account, hasUnits }: OwnerAccountProps) {
       }
     >
       <dl class="facts">
-        <dt>Type</dt>
-        <dd>{isAdmin ? 'an administrator' : type === 'organization' ? 'an organization' : 'a user'}</dd>
+        <Fact name="Type">
+          {isAdmin ? 'an administrator' : type === 'organization' ? 'an organization' : 'a user'}
+        </Fact>
         {fullName !== '' && (
-          <>
-            <dt>Full name</dt>
-            <dd>
-              <Name>{fullName}</Name>
-            </dd>
-          </>
+          <Fact name="Full name">
+            <Name>{fullName}</Name>
+          </Fact>
         )}
         {email !== '' && (
-          <>
-            <dt>E-mail</dt>
-            <dd>
-              <Name>{email}</Name>
-            </dd>
-          </>
+          <Fact name="E-mail">
+            <Name>{email}</Name>
+          </Fact>
         )}
-        <dt>Known since</dt>
-        <dd>
+        <Fact name="Known since">
           <Time at={created} />
-        </dd>
+        </Fact>
       </dl>
       {doing === 'renaming' && <Rename login={login} onClose={done} />}
       {doing === 'ranking' && <Rank login={login} isAdmin={isAdmin} onClose={done} />}
@@ -253,17 +246,12 @@ function Form({ policy, name, onClose }: FormProps) {
       onSaved={onClose}
       onCancel={onClose}
     >
-      <fieldset class="columns">
-        <legend>Groups</legend>
-        {policy.groups.map(group => (
-          <Check
-            key={group.name}
-            label={group.name}
-            checked={chosen.has(group.name)}
-            onChange={isIn => setChosen(changed(chosen, group.name, isIn))}
-          />
-        ))}
-      </fieldset>
+      <Checks
+        label="Groups"
+        options={policy.groups.map(group => ({ name: group.name }))}
+        chosen={chosen}
+        onChange={setChosen}
+      />
     </PolicyForm>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
-import { endAllowance, giveAllowance } from '../api/own-queries.ts';
+import { ask } from '../api/ask.ts';
 import {
   explanationQuery,
   limitedRepositoriesQuery,
@@ -59,7 +59,6 @@ function Known({ report }: { report: OwnerReport }) {
       <Limits
         title="What can be added now"
         decisions={report.decisions}
-        hasLinks
         why={subject => (
           <Query of={explanationQuery(name, subject)} what="the reasoning" rows={3}>
             {whole => <Reasoning explanation={whole} />}
@@ -67,7 +66,7 @@ function Known({ report }: { report: OwnerReport }) {
         )}
       />
       <Query of={ownerQuotaQuery(name)} what="the shared limits" rows={1}>
-        {({ pools = [] }) => <OwnPools pools={pools} shareWords="Own share" hasLinks />}
+        {({ pools = [] }) => <OwnPools pools={pools} shareWords="Own share" />}
       </Query>
       <LimitedRepositories name={name} />
       <OwnerAllowances report={report} />
@@ -112,7 +111,7 @@ function Nearest({ report }: { report: OwnerReport }) {
     <div>
       <p>
         {kindWords(report.subject)}: <Use used={report.used} limit={report.limit} />
-        <Added verdict={report} /> <DecidedBy verdict={report} hasLinks />
+        <Added verdict={report} /> <DecidedBy verdict={report} />
       </p>
       {report.subject !== 'size:all' && (
         <div class="nearest">
@@ -143,7 +142,7 @@ function LimitedRepositories({ name }: { readonly name: string }) {
                 {
                   title: 'Decided by',
                   isWide: true,
-                  cell: row => <DecidedBy verdict={row} hasLinks />,
+                  cell: row => <DecidedBy verdict={row} />,
                 },
               ]}
             />
@@ -153,6 +152,8 @@ function LimitedRepositories({ name }: { readonly name: string }) {
     </Query>
   );
 }
+
+const allowancesOf = (owner: string) => ['admin', 'users', owner, 'quota', 'allowances'];
 
 function OwnerAllowances({ report: { name, allowances } }: { readonly report: OwnerReport }) {
   const [isGiving, setGiving] = useState(false);
@@ -175,7 +176,7 @@ function OwnerAllowances({ report: { name, allowances } }: { readonly report: Ow
           action="End it"
           done="The allowance has ended."
           isDangerous
-          act={() => endAllowance(name, ending)}
+          act={() => ask([...allowancesOf(name), ending.id], { method: 'DELETE' })}
           onClose={() => setEnding(null)}
         >
           <p>
@@ -196,9 +197,7 @@ function Giving({ name, onClose }: { readonly name: string; readonly onClose: ()
       action="Give it"
       done="The allowance is given."
       isReady={more !== null && typed.why.trim() !== ''}
-      act={async () => {
-        if (more !== null) await giveAllowance(name, { ...more, why: typed.why });
-      }}
+      act={() => ask(allowancesOf(name), { method: 'POST', body: { ...more, why: typed.why } })}
       onClose={onClose}
     >
       <p>This size is added to each limit above 0 that applies. It ends automatically after the last day.</p>

@@ -10,9 +10,8 @@ import { groupNamesQuery, type OwnersAsked, ownersQuery } from '../api/queries.t
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Choice, Field } from '../parts/field.tsx';
+import { Choice, changed, Field } from '../parts/field.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
-import { changed } from '../parts/group-form.tsx';
 import { Name } from '../parts/name.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page } from '../parts/page.tsx';
@@ -24,10 +23,7 @@ import { type Column, type Sorting, Table } from '../parts/table.tsx';
 import { go, to, useQueryPart } from '../place.ts';
 import { ChosenOwners } from './chosen-owners.tsx';
 
-/**
- * Milliseconds without a key until the address and the announcement follow; the search itself runs at each
- * key.
- */
+/** Milliseconds without a key until the announcement follows; the search itself runs at each key. */
 const settledMs = 60;
 
 const states = [
@@ -50,11 +46,8 @@ export function Owners() {
   const { text, setText, settled } = useSearchText(settledMs);
   const [isCreating, setCreating] = useState(false);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const wanted = text.trim();
-
   const asked = askedIn(query);
-
-  const owners = useQuery(ownersQuery(wanted === asked.q ? asked : { ...asked, q: wanted, page: 1 }));
+  const owners = useQuery(ownersQuery(asked));
   const total = owners.data?.total;
   const isFiltered = asked.state !== undefined || asked.group !== undefined || asked.type !== undefined;
   useEffect(() => {
@@ -78,12 +71,7 @@ export function Owners() {
         <Field label="Search by name" type="search" value={text} onInput={setText} />
         <Filters asked={asked} onChange={part => change({ ...part, page: '' })} />
         {(isFiltered || asked.q !== '') && (
-          <Button
-            onClick={() => {
-              setText('');
-              change({ q: '', state: '', group: '', type: '', page: '' });
-            }}
-          >
+          <Button onClick={() => change({ q: '', state: '', group: '', type: '', page: '' })}>
             Show all owners
           </Button>
         )}
@@ -92,7 +80,7 @@ export function Owners() {
       <Answered query={owners} what="the owners" rows={12}>
         {({ entries, total: count }) =>
           count === 0 ? (
-            <Nobody isSearched={wanted !== '' || isFiltered} />
+            <Nobody isSearched={asked.q !== '' || isFiltered} />
           ) : (
             <>
               <List
@@ -252,11 +240,10 @@ const sorts = ['name', 'total', 'percent'];
 
 function askedIn(query: URLSearchParams): OwnersAsked {
   const sort = query.get('sort') ?? '';
-
   const by = sorts.includes(sort) ? sort : 'total';
   const order = query.get('order') ?? (by === 'name' ? 'asc' : 'desc');
   return {
-    q: query.get('q') ?? '',
+    q: query.get('q')?.trim() ?? '',
     state: states.find(([state]) => state !== '' && state === query.get('state'))?.[0],
     group: query.get('group') ?? undefined,
     type: typeIn(query.get('type')),

@@ -3,7 +3,8 @@
 import { useState } from 'preact/hooks';
 import { writeSize } from '../../../src/text.ts';
 import type { OwnerReport, SpaceRequest } from '../../../src/wire/index.ts';
-import { declineRequest, grantRequest, requestsQuery } from '../api/own-queries.ts';
+import { ask } from '../api/ask.ts';
+import { requests as path, requestsQuery } from '../api/own-queries.ts';
 import { ownerQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { dayWords } from '../history/growth-words.ts';
@@ -165,7 +166,8 @@ function Granting({ request: { id, owner, bytes, until }, onClose }: AnsweringPr
       isReady={more !== null}
       act={async () => {
         if (more === null) return;
-        await grantRequest(id, { ...more, ...(isAsAsked ? { until } : {}), words: typed.words });
+        const body = { ...more, ...(isAsAsked ? { until } : {}), words: typed.words };
+        await ask([...path, id, 'grant'], { method: 'POST', body });
       }}
       onClose={onClose}
     >
@@ -206,7 +208,7 @@ function Declining({ request: { id, owner }, onClose }: AnsweringProps) {
       action="Decline the request"
       done="The request is declined."
       isReady={words.trim() !== ''}
-      act={() => declineRequest(id, words)}
+      act={() => ask([...path, id, 'decline'], { method: 'POST', body: { words } })}
       onClose={onClose}
     >
       <Field

@@ -6,7 +6,7 @@ import { policyQuery } from '../api/queries.ts';
 import { WithoutIt } from '../parts/effect.tsx';
 import { graceWords, kindsWords, Limit, modeWords, warnWords } from '../parts/figures.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
-import { Panel } from '../parts/page.tsx';
+import { Fact, Panel } from '../parts/page.tsx';
 import { SearchedList } from '../parts/pager.tsx';
 import { PolicyList, PolicyPiece } from '../parts/policy-pages.tsx';
 import { mayHaveGrace, RuleForm } from '../parts/rule-form.tsx';
@@ -90,28 +90,18 @@ function Shown({ policy, rule }: Seen) {
     <>
       <Panel title="Limit">
         <dl class="facts">
-          <dt>Limit</dt>
-          <dd>
+          <Fact name="Limit">
             <Limit {...rule} />
-          </dd>
-          <dt>Kinds of data</dt>
-          <dd>
+          </Fact>
+          <Fact name="Kinds of data">
             {kindsWords(rule)} <code class="quiet-text">{subjects.join(' ')}</code>
-          </dd>
-          {mayHaveGrace(per) && (
-            <>
-              <dt>Grace</dt>
-              <dd>{graceWords(rule) ?? 'as configured'}</dd>
-            </>
-          )}
-          <dt>Warn at</dt>
-          <dd>{warnWords(rule) ?? 'as configured'}</dd>
-          <dt>Mode</dt>
-          <dd>{mode === undefined ? 'in force' : modeSentences[mode]}</dd>
-          <dt>Groups with this rule</dt>
-          <dd>
+          </Fact>
+          {mayHaveGrace(per) && <Fact name="Grace">{graceWords(rule) ?? 'as configured'}</Fact>}
+          <Fact name="Warn at">{warnWords(rule) ?? 'as configured'}</Fact>
+          <Fact name="Mode">{mode === undefined ? 'in force' : modeSentences[mode]}</Fact>
+          <Fact name="Groups with this rule">
             <NameLinks page="group" names={groupsWith(policy, name)} />
-          </dd>
+          </Fact>
         </dl>
       </Panel>
       <Panel title="Affected owners">

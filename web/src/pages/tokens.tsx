@@ -26,8 +26,7 @@ const settledMs = 100;
 export function TokensOfAnybody() {
   const [query] = useQueryPart();
   const user = query.get('user') ?? '';
-  const q = query.get('q') ?? '';
-  const { text, setText } = useSearchText(settledMs);
+  const { text, setText, settled: q } = useSearchText(settledMs);
   if (user !== '') {
     return (
       <Page title="Tokens and sessions" help="tokens" trail={<a href={to('tokens')}>Tokens and sessions</a>}>

@@ -1,5 +1,6 @@
 /** Form fields: with a label, a hint, and the fault of the input. */
 
+import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { formatBytes, parseSize } from '../../../src/text.ts';
 import type { TypedMore } from '../own/proposal.ts';
@@ -120,6 +121,40 @@ export function Check({ label, note, checked, onChange, disabled }: CheckProps) 
       </span>
     </label>
   );
+}
+
+interface ChecksProps {
+  readonly label: string;
+  readonly options: readonly { readonly name: string; readonly note?: string }[];
+  readonly chosen: ReadonlySet<string>;
+  readonly onChange: (chosen: ReadonlySet<string>) => void;
+  /** Content below the boxes. */
+  readonly children?: ComponentChildren;
+}
+
+/** Boxes of which several may be checked. */
+export function Checks({ label, options, chosen, onChange, children }: ChecksProps) {
+  return (
+    <fieldset class="stack">
+      <legend>{label}</legend>
+      <div class="columns">
+        {options.map(({ name, ...option }) => (
+          <Check
+            key={name}
+            {...option}
+            label={name}
+            checked={chosen.has(name)}
+            onChange={isIn => onChange(changed(chosen, name, isIn))}
+          />
+        ))}
+      </div>
+      {children}
+    </fieldset>
+  );
+}
+
+export function changed(set: ReadonlySet<string>, member: string, isIn: boolean): ReadonlySet<string> {
+  return isIn ? new Set([...set, member]) : new Set([...set].filter(each => each !== member));
 }
 
 interface ChoiceProps<Value extends string> {

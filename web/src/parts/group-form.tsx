@@ -5,7 +5,7 @@ import { nameFault } from '../../../src/quota/index.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { type Group, withGroup, withRule } from '../policy/edit.ts';
 import { Button } from './button.tsx';
-import { Check } from './field.tsx';
+import { Checks } from './field.tsx';
 import { limitWords } from './figures.tsx';
 import { OwnerPicker } from './owner-picker.tsx';
 import { PolicyForm } from './policy-form.tsx';
@@ -40,19 +40,12 @@ export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: Gro
       onCancel={onCancel}
     >
       {isNew && <NameField label="Name of the group" name={name} taken={groupNames} onInput={setName} />}
-      <fieldset class="stack">
-        <legend>Rules</legend>
-        <div class="columns">
-          {policy.rules.map(each => (
-            <Check
-              key={each.name}
-              label={each.name}
-              note={limitWords(each)}
-              checked={chosen.has(each.name)}
-              onChange={isIn => setChosen(changed(chosen, each.name, isIn))}
-            />
-          ))}
-        </div>
+      <Checks
+        label="Rules"
+        options={policy.rules.map(each => ({ name: each.name, note: limitWords(each) }))}
+        chosen={chosen}
+        onChange={setChosen}
+      >
         {rule === null ? (
           <div class="actions">
             <Button onClick={() => setRule(newRule)}>Add a new rule</Button>
@@ -66,7 +59,7 @@ export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: Gro
             </div>
           </fieldset>
         )}
-      </fieldset>
+      </Checks>
       <OwnerPicker label="Members" chosen={users} onChange={setUsers} />
     </PolicyForm>
   );
@@ -84,8 +77,4 @@ export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: Gro
     if (made === null || ruleNames.has(made.name)) return null;
     return withGroup(withRule(policy, made), { name, rules: [...rules, made.name], users });
   }
-}
-
-export function changed(set: ReadonlySet<string>, member: string, isIn: boolean): ReadonlySet<string> {
-  return isIn ? new Set([...set, member]) : new Set([...set].filter(each => each !== member));
 }

@@ -13,13 +13,11 @@ import { Allowed, DecidedBy, limitColumns, whyColumn } from './verdict.tsx';
 interface LimitsProps {
   readonly title: string;
   readonly decisions: OwnReport['decisions'];
-  /** True to link rules and groups to their pages, which are for administrators. */
-  readonly hasLinks?: boolean;
   /** Renders the reasons of a decision. */
   readonly why: (subject: Subject) => ComponentChildren;
 }
 
-export function Limits({ title, decisions, hasLinks = false, why }: LimitsProps) {
+export function Limits({ title, decisions, why }: LimitsProps) {
   const [asked, setAsked] = useState<string | null>(null);
   const rulings = rulingsIn(decisions);
   const keyOf = ({ leaves }: Ruling) => leaves.join();
@@ -38,7 +36,7 @@ export function Limits({ title, decisions, hasLinks = false, why }: LimitsProps)
           {
             title: 'Decided by',
             isWide: true,
-            cell: ({ verdict }) => <DecidedBy verdict={verdict} hasLinks={hasLinks} />,
+            cell: ({ verdict }) => <DecidedBy verdict={verdict} />,
           },
           whyColumn({ wordsOf, keyOf, asked, onAsk: setAsked }),
         ]}

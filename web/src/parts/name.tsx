@@ -1,9 +1,10 @@
 /** Names that a stranger may have chosen: separated from the surrounding text and made harmless. */
 
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
 import { printable } from '../../../src/text.ts';
 import type { PageId } from '../../../src/wire/pages.ts';
-import { to } from '../place.ts';
+import { forEverybody, to } from '../place.ts';
 import { counted } from './figures.tsx';
 
 export function Name({ children }: { readonly children: string }) {
@@ -14,11 +15,14 @@ export function Name({ children }: { readonly children: string }) {
 interface NameLinkProps {
   readonly page: PageId;
   readonly children: string;
-  /** False if the reader may not see the page; then only the name is shown. */
-  readonly isLinked?: boolean;
 }
 
-export function NameLink({ page, children, isLinked = true }: NameLinkProps) {
+/** True if the reader is an administrator. */
+export const Administrator = createContext(false);
+
+/** Shows only the name to readers who may not see the page. */
+export function NameLink({ page, children }: NameLinkProps) {
+  const isLinked = useContext(Administrator) || forEverybody.has(page);
   const name = <Name>{children}</Name>;
   return isLinked ? <a href={to(page, children)}>{name}</a> : name;
 }

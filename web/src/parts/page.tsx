@@ -48,6 +48,21 @@ export function Page({ title, heading, trail, help, actions, children }: PagePro
   );
 }
 
+interface FactProps {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}
+
+/** A name and its value, in a list of facts. */
+export function Fact({ name, children }: FactProps) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
 interface PanelProps {
   readonly title: string;
   /** Content beside the title. */

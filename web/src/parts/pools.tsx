@@ -26,15 +26,13 @@ interface OwnPoolsProps {
   readonly pools: readonly OwnPool[];
   /** Label of the owner's share: `Your share`. */
   readonly shareWords: string;
-  /** True to link groups to their pages, which are for administrators. */
-  readonly hasLinks?: boolean;
 }
 
 /** Limit of the members of a group whose history the API adds up. */
 const mostAddedUp = 2000;
 
 /** Shared limits of one owner, without the names of other members. */
-export function OwnPools({ pools, shareWords, hasLinks = false }: OwnPoolsProps) {
+export function OwnPools({ pools, shareWords }: OwnPoolsProps) {
   if (pools.length === 0) return null;
   return (
     <Panel title="Limits shared with other members">
@@ -47,11 +45,7 @@ export function OwnPools({ pools, shareWords, hasLinks = false }: OwnPoolsProps)
         return (
           <section key={`${group} ${rule}`} class="stack" aria-label={printable(group)}>
             <p>
-              All members of{' '}
-              <NameLink page="group" isLinked={hasLinks}>
-                {group}
-              </NameLink>{' '}
-              together:
+              All members of <NameLink page="group">{group}</NameLink> together:
             </p>
             <PoolUse pool={pool} segments={segments} />
             <ul class="legend">

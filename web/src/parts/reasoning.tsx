@@ -15,13 +15,7 @@ const stepWords: Readonly<Record<Step['step'], string>> = {
   builtin: 'Limit for everybody (TOTAL)',
 };
 
-interface ReasoningProps {
-  readonly explanation: Explanation;
-  /** True to link groups and rules to their pages, which are for administrators. */
-  readonly hasLinks?: boolean;
-}
-
-export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
+export function Reasoning({ explanation }: { readonly explanation: Explanation }) {
   const { steps, bounds = [], decision, settings, reporting, warning } = explanation;
   return (
     <div class="stack">
@@ -31,10 +25,10 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
           !decision.allowed &&
           ' Report mode: the refusal is only recorded, and everything is allowed.'}
       </p>
-      <Steps steps={steps} hasLinks={hasLinks} />
-      <Bounds bounds={bounds} hasLinks={hasLinks} />
-      <Otherwise rules="rules in report mode" reasoning={reporting} hasLinks={hasLinks} />
-      <Otherwise rules="rules that only warn" reasoning={warning} hasLinks={hasLinks} />
+      <Steps steps={steps} />
+      <Bounds bounds={bounds} />
+      <Otherwise rules="rules in report mode" reasoning={reporting} />
+      <Otherwise rules="rules that only warn" reasoning={warning} />
     </div>
   );
 }
@@ -44,23 +38,22 @@ interface OtherwiseProps {
   readonly rules: string;
   /** Undefined if no such rule applies to the owner. */
   readonly reasoning: Explanation['reporting'];
-  readonly hasLinks: boolean;
 }
 
-function Otherwise({ rules, reasoning, hasLinks }: OtherwiseProps) {
+function Otherwise({ rules, reasoning }: OtherwiseProps) {
   if (reasoning === undefined) return null;
   return (
     <section class="stack" aria-label={`With ${rules}`}>
       <p>
         If the {rules} were in force: <Allowed verdict={reasoning.decision} />
       </p>
-      <Steps steps={reasoning.steps} hasLinks={hasLinks} />
-      <Bounds bounds={reasoning.bounds ?? []} hasLinks={hasLinks} />
+      <Steps steps={reasoning.steps} />
+      <Bounds bounds={reasoning.bounds ?? []} />
     </section>
   );
 }
 
-function Steps({ steps, hasLinks }: { readonly steps: readonly Step[]; readonly hasLinks: boolean }) {
+function Steps({ steps }: { readonly steps: readonly Step[] }) {
   if (steps.length === 0) return null;
   return (
     <ol class="reasoning">
@@ -70,7 +63,7 @@ function Steps({ steps, hasLinks }: { readonly steps: readonly Step[]; readonly 
           <ul>
             {step.groups.length === 0 && <li class="quiet-text">none, so the next step decides</li>}
             {step.groups.map(group => (
-              <GroupSaid key={group.group ?? ''} group={group} hasLinks={hasLinks} />
+              <GroupSaid key={group.group ?? ''} group={group} />
             ))}
           </ul>
         </li>
@@ -79,13 +72,8 @@ function Steps({ steps, hasLinks }: { readonly steps: readonly Step[]; readonly 
   );
 }
 
-interface BoundsProps {
-  readonly bounds: readonly Bound[];
-  readonly hasLinks: boolean;
-}
-
 /** Limits of other things than the owner, which are checked after the groups have allowed the action. */
-function Bounds({ bounds, hasLinks }: BoundsProps) {
+function Bounds({ bounds }: { readonly bounds: readonly Bound[] }) {
   if (bounds.length === 0) return null;
   return (
     <div class="reasoning">
@@ -93,13 +81,7 @@ function Bounds({ bounds, hasLinks }: BoundsProps) {
       <ul>
         {bounds.map(bound => (
           <li key={`${bound.group} ${bound.rule}`} class={bound.decided ? 'decided' : ''}>
-            <NameLink page="rule" isLinked={hasLinks}>
-              {bound.rule}
-            </NameLink>{' '}
-            of{' '}
-            <NameLink page="group" isLinked={hasLinks}>
-              {bound.group}
-            </NameLink>
+            <NameLink page="rule">{bound.rule}</NameLink> of <NameLink page="group">{bound.group}</NameLink>
             {': '}
             <BoundSaid bound={bound} />
           </li>
@@ -170,32 +152,15 @@ const groupVerdicts = {
 
 const ruleVerdicts = { allows: 'allows', refuses: 'refuses', graced: 'lets through by its grace' };
 
-interface GroupSaidProps {
-  readonly group: Step['groups'][number];
-  readonly hasLinks: boolean;
-}
-
-function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: GroupSaidProps) {
+function GroupSaid({ group: said }: { readonly group: Step['groups'][number] }) {
+  const { group, verdict, rules, decided } = said;
   return (
     <li>
-      {group === null ? (
-        'TOTAL'
-      ) : (
-        <NameLink page="group" isLinked={hasLinks}>
-          {group}
-        </NameLink>
-      )}{' '}
-      {groupVerdicts[verdict]}
+      {group === null ? 'TOTAL' : <NameLink page="group">{group}</NameLink>} {groupVerdicts[verdict]}
       <ul>
         {rules.map(rule => (
           <li key={rule.rule ?? ''} class={decided && rule.decided ? 'decided' : ''}>
-            {rule.rule === null ? (
-              'TOTAL'
-            ) : (
-              <NameLink page="rule" isLinked={hasLinks}>
-                {rule.rule}
-              </NameLink>
-            )}
+            {rule.rule === null ? 'TOTAL' : <NameLink page="rule">{rule.rule}</NameLink>}
             {': '}
             <Use used={rule.used} limit={rule.limit} />
             <Added verdict={rule} />{' '}

@@ -12,8 +12,7 @@ import {
 import { parseDuration, writeDuration, writeSize } from '../../../src/text.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { groupsWith, withGroup, withRule } from '../policy/edit.ts';
-import { Check, Choice, Field, SizeField, sizeIn } from './field.tsx';
-import { changed } from './group-form.tsx';
+import { Checks, Choice, Field, SizeField, sizeIn } from './field.tsx';
 import { PolicyForm } from './policy-form.tsx';
 import type { FormEnds } from './policy-pages.tsx';
 import { SubjectPicker } from './subject-picker.tsx';
@@ -46,19 +45,12 @@ export function RuleForm({ policy, rule, wanted = '', onSaved, onCancel }: RuleF
     >
       <RuleFields rule={typed} onChange={setTyped} isNamed={!isNew} taken={taken} />
       {policy.groups.length > 0 && (
-        <fieldset class="stack">
-          <legend>Groups with this rule</legend>
-          <div class="columns">
-            {policy.groups.map(({ name }) => (
-              <Check
-                key={name}
-                label={name}
-                checked={groups.has(name)}
-                onChange={isIn => setGroups(changed(groups, name, isIn))}
-              />
-            ))}
-          </div>
-        </fieldset>
+        <Checks
+          label="Groups with this rule"
+          options={policy.groups.map(({ name }) => ({ name }))}
+          chosen={groups}
+          onChange={setGroups}
+        />
       )}
     </PolicyForm>
   );

@@ -4,7 +4,8 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { printable } from '../../../src/text.ts';
 import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
-import { createToken, revokeToken, tokensQuery } from '../api/queries.ts';
+import { ask } from '../api/ask.ts';
+import { createToken, tokensQuery } from '../api/queries.ts';
 import { Button } from './button.tsx';
 import { Confirm, Dialog } from './dialog.tsx';
 import { Choice, Field } from './field.tsx';
@@ -93,7 +94,7 @@ export function RevokeToken({ user, token, onClose, children }: RevokeTokenProps
       action="Revoke the token"
       done="The token is revoked."
       isDangerous
-      act={() => revokeToken(user, token.id)}
+      act={() => ask(['users', user, 'tokens', String(token.id)], { method: 'DELETE' })}
       onClose={onClose}
     >
       <p>Programs that use {children} are refused from then on. This cannot be undone.</p>

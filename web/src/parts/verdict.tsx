@@ -33,8 +33,6 @@ export function Allowed({ verdict: { allowed, grace, state } }: AllowedProps) {
 
 interface DecidedByProps {
   readonly verdict: Pick<Decided, 'group' | 'rule' | 'used'>;
-  /** True to link rules and groups to their pages, which are for administrators. */
-  readonly hasLinks?: boolean;
 }
 
 interface VerdictRow {
@@ -155,20 +153,13 @@ export function limitInStored({ limit, garbage, per }: Pick<Decided, 'garbage' |
   return limit + garbage.stored - garbage.billed;
 }
 
-export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: DecidedByProps) {
+export function DecidedBy({ verdict: { used, group, rule } }: DecidedByProps) {
   if (used === null) return <span class="quiet-text">no rule</span>;
   if (group === null || rule === null)
     return <span class="quiet-text">by the limit for everybody (TOTAL)</span>;
   return (
     <span class="quiet-text">
-      by rule{' '}
-      <NameLink page="rule" isLinked={hasLinks}>
-        {rule}
-      </NameLink>{' '}
-      of group{' '}
-      <NameLink page="group" isLinked={hasLinks}>
-        {group}
-      </NameLink>
+      by rule <NameLink page="rule">{rule}</NameLink> of group <NameLink page="group">{group}</NameLink>
     </span>
   );
 }

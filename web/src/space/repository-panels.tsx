@@ -6,13 +6,13 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
 import { formatBytes, printable } from '../../../src/text.ts';
-import type { ReclaimRun, SpaceAnswer, SpaceReport } from '../../../src/wire/index.ts';
+import type { ReclaimRun, SpaceAnswer } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
 import { reclaimNow, reclaimsQuery, type SpaceOf, spaceQuery } from '../api/space-queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button, useAction } from '../parts/button.tsx';
 import { Size, Time } from '../parts/figures.tsx';
-import { Panel } from '../parts/page.tsx';
+import { Fact, Panel } from '../parts/page.tsx';
 import { Fault, Query } from '../parts/states.tsx';
 import { Takers } from './takers.tsx';
 
@@ -62,21 +62,29 @@ function Figures({ answer, onMeasureAgain, children }: FiguresProps) {
       }
     >
       <dl class="facts">
-        <dt>Stored</dt>
-        <dd>
+        <Fact name="Stored">
           <Size bytes={repository?.stored_bytes ?? null} />
-        </dd>
-        <dt>Reachable</dt>
-        <dd>
+        </Fact>
+        <Fact name="Reachable">
           <Size bytes={report?.reachable_bytes ?? repository?.reachable_bytes ?? null} />{' '}
           <span class="quiet-text">by branches, tags and other refs</span>
-        </dd>
-        <dt>Unreachable</dt>
-        <dd>
+        </Fact>
+        <Fact name="Unreachable">
           <Size bytes={report?.unreachable_bytes ?? repository?.unreachable_bytes ?? null} />{' '}
           <span class="quiet-text">freed by the server’s next garbage collection</span>
-        </dd>
-        {report !== null && <Leftovers report={report} />}
+        </Fact>
+        {report !== null && report.kept_bytes > 0 && (
+          <Fact name="Kept">
+            <Size bytes={report.kept_bytes} />{' '}
+            <span class="quiet-text">in packs that a .keep file protects: no collection touches them</span>
+          </Fact>
+        )}
+        {report !== null && report.leftover_bytes > 0 && (
+          <Fact name="Leftovers">
+            <Size bytes={report.leftover_bytes} />{' '}
+            <span class="quiet-text">of broken pushes; the next garbage collection removes them</span>
+          </Fact>
+        )}
       </dl>
       {isRunning && (
         <p class="row" role="status">
@@ -96,35 +104,6 @@ function Figures({ answer, onMeasureAgain, children }: FiguresProps) {
       )}
       {children}
     </Panel>
-  );
-}
-
-function Leftovers({
-  report: { kept_bytes: kept, leftover_bytes: leftover },
-}: {
-  readonly report: SpaceReport;
-}) {
-  return (
-    <>
-      {kept > 0 && (
-        <>
-          <dt>Kept</dt>
-          <dd>
-            <Size bytes={kept} />{' '}
-            <span class="quiet-text">in packs that a .keep file protects: no collection touches them</span>
-          </dd>
-        </>
-      )}
-      {leftover > 0 && (
-        <>
-          <dt>Leftovers</dt>
-          <dd>
-            <Size bytes={leftover} />{' '}
-            <span class="quiet-text">of broken pushes; the next garbage collection removes them</span>
-          </dd>
-        </>
-      )}
-    </>
   );
 }
 
