@@ -146,7 +146,7 @@ function numbered<Row extends object>(rows: readonly Row[]) {
 }
 
 interface GitlabOptions {
-  /** How the table of artifacts is kept: divided since 16.10. */
+  /** Form of the table of artifacts, which is divided since 16.10. */
   readonly artifacts?: 'divided' | 'whole';
   /** Rows in place of those above. */
   readonly rows?: Rows;
