@@ -12,9 +12,10 @@ import { isLong } from '../../run-length.ts';
 import { writeSqlite } from '../fixture.ts';
 import { openGitlab } from '../gitlab-world.ts';
 import { hashedStorages, namedStorages } from '../storages.ts';
-import { GiteaCampaign } from './gitea.ts';
-import { GitlabCampaign } from './gitlab.ts';
+import { giteaCampaign } from './gitea.ts';
+import { gitlabCampaign } from './gitlab.ts';
 import { runCampaign } from './run.ts';
+import { Chances } from './world.ts';
 
 const seed = Number(process.env.SOFTQUOTA_SEED ?? 1);
 
@@ -33,7 +34,7 @@ for (const level of isLong ? (['top', 'namespace'] as const) : (['top'] as const
     const { address, sql } = await openGitlab(t, { rows: { schema_migrations: [{ version: '1' }] } });
     const server = await Server.open(t, { started: false });
     const root = join(server.folder, 'repositories');
-    const campaign = new GitlabCampaign(numbersFrom(seed), root, level);
+    const campaign = gitlabCampaign(new Chances(numbersFrom(seed)), root, level);
     for (const kind of ['@hashed', '@snippets', '@pools']) mkdirSync(join(root, kind), { recursive: true });
     const forge = { KIND: 'gitlab', DATABASE: address, OWNER: level };
     await server.configure({ forge, ...hashedStorages(root) });
@@ -57,6 +58,6 @@ for (const kind of ['gitea', 'forgejo'] as const) {
     );
     await server.configure({ forge: { KIND: kind, CONFIG: config }, ...namedStorages(root) });
     const first = kind === 'gitea' ? seed : seed + 1000;
-    await runCampaign(t, server, sql, new GiteaCampaign(numbersFrom(first), root, folder));
+    await runCampaign(t, server, sql, giteaCampaign(new Chances(numbersFrom(first)), root, folder));
   });
 }

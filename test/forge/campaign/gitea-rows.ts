@@ -6,8 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Numbers, oneOf } from '../../numbers.ts';
-import { isOneIn, type Stored, Table } from './world.ts';
+import type { Chances, Stored } from './world.ts';
 
 /** Owners and repositories to which rows belong. */
 export interface Whose {
@@ -17,187 +16,145 @@ export interface Whose {
   ownerOf(repository: number): string | undefined;
 }
 
-const mostSize = 5000;
 const largest = 2 ** 50;
 const oddSizes = [-1, -5, largest + 1, Number.MAX_SAFE_INTEGER];
 /** The states of an artifact. */
 const [pending, confirmed, failed, expired, waiting, deleted] = [1, 2, 3, 4, 5, 6] as const;
 
-export class GiteaRows {
-  readonly #random: Numbers;
-  readonly #data: string;
-  readonly #whose: Whose;
+/** `data`: the forge's directory for them. */
+export function giteaRows(chances: Chances, data: string, whose: Whose) {
+  const { random } = chances;
   /** Files of rows, some of which are gone, with their bytes. */
-  readonly #written = new Map<string, number>();
+  const written = new Map<string, number>();
   /** The last good sizes of rows that the daemon has seen. */
-  readonly #good = new Map<string, number>();
-  #lastHash = 0;
+  const good = new Map<string, number>();
+  let lastHash = 0;
 
-  readonly #objects: Table<{ id: number; oid: string; size: number; repository_id: number }>;
-  readonly #attachments: Table<{
-    id: number;
-    uuid: string;
-    repo_id: number;
-    issue_id: number;
-    comment_id: number;
-    release_id: number;
-    size: number;
-  }>;
-  readonly #artifacts: Table<{
-    id: number;
-    run_id: number;
-    repo_id: number;
-    file_size: number;
-    file_compressed_size: number;
-    status: number;
-    storage_path: string;
-  }>;
-  readonly #packages: Table<{
-    id: number;
-    owner_id: number;
-    repo_id: number;
-    type: string;
-    name: string;
-    lower_name: string;
-  }>;
-  readonly #versions: Table<{
-    id: number;
-    package_id: number;
-    version: string;
-    lower_version: string;
-    created_unix: number;
-  }>;
-  readonly #files: Table<{
-    id: number;
-    version_id: number;
-    blob_id: number;
-    name: string;
-    lower_name: string;
-    created_unix: number;
-  }>;
-  readonly #blobs: Table<{
-    id: number;
-    size: number;
-    hash_md5: string;
-    hash_sha1: string;
-    hash_sha256: string;
-    hash_sha512: string;
-    created_unix: number;
-  }>;
-
-  /** `data`: the forge's directory for them. */
-  constructor(random: Numbers, data: string, statements: string[], whose: Whose) {
-    this.#random = random;
-    this.#data = data;
-    this.#whose = whose;
-    this.#objects = new Table('lfs_meta_object', statements);
-    this.#attachments = new Table('attachment', statements);
-    this.#artifacts = new Table('action_artifact', statements);
-    this.#packages = new Table('package', statements);
-    this.#versions = new Table('package_version', statements);
-    this.#files = new Table('package_file', statements);
-    this.#blobs = new Table('package_blob', statements);
-  }
+  const objects = chances.table('lfs_meta_object', { oid: '', size: 0, repository_id: 0 });
+  const attachments = chances.table('attachment', {
+    uuid: '',
+    repo_id: 0,
+    issue_id: 0,
+    comment_id: 0,
+    release_id: 0,
+    size: 0,
+  });
+  const artifacts = chances.table('action_artifact', {
+    run_id: 0,
+    repo_id: 0,
+    file_size: 0,
+    file_compressed_size: 0,
+    status: 0,
+    storage_path: '',
+  });
+  const named = { name: '', lower_name: '' };
+  const packages = chances.table('package', { ...named, owner_id: 0, repo_id: 0, type: 'generic' });
+  const versions = chances.table('package_version', {
+    package_id: 0,
+    version: '',
+    lower_version: '',
+    created_unix: 1,
+  });
+  const files = chances.table('package_file', { ...named, version_id: 0, blob_id: 0, created_unix: 1 });
+  const hashes = { hash_md5: '', hash_sha1: '', hash_sha256: '', hash_sha512: '' };
+  const blobs = chances.table('package_blob', { ...hashes, size: 0, created_unix: 1 });
 
   /** Changes with their weights. */
-  get choices(): readonly (readonly [number, () => void])[] {
-    return [
-      [8, () => this.#addLfs()],
-      [4, () => this.#removeLfs()],
-      [8, () => this.#attach()],
-      [5, () => this.#changeAttachment()],
-      [7, () => this.#addArtifact()],
-      [6, () => this.#changeArtifact()],
-      [8, () => this.#addPackageFile()],
-      [5, () => this.#removeFromPackages()],
-      [3, () => this.#cleanUpBlobs()],
-      [2, () => this.#loseFile()],
-      [2, () => this.#spoil()],
-      [1, () => this.#mend()],
-    ];
-  }
+  const choices: readonly (readonly [number, () => void])[] = [
+    [8, addLfs],
+    [4, removeLfs],
+    [8, attach],
+    [5, changeAttachment],
+    [7, addArtifact],
+    [6, changeArtifact],
+    [8, addPackageFile],
+    [5, removeFromPackages],
+    [3, cleanUpBlobs],
+    [2, loseFile],
+    [2, spoil],
+    [1, mend],
+  ];
+  return { choices, forked, repositoryGone, ownerGone, stored };
 
   /** A fork begins with the LFS objects of its source. */
-  forked(source: number, fork: number): void {
-    for (const { oid, size } of this.#objects.where(row => row.repository_id === source))
-      this.#objects.add({ oid, size, repository_id: fork });
+  function forked(source: number, fork: number): void {
+    for (const { oid, size } of objects.where(row => row.repository_id === source))
+      objects.add({ oid, size, repository_id: fork });
   }
 
   /** Some of what a repository had stays behind, and its packages stay with their owners. */
-  repositoryGone(id: number): void {
-    if (!this.#isOneIn(6)) this.#removeObjects(this.#objects.remove(row => row.repository_id === id));
-    if (!this.#isOneIn(6))
-      for (const { uuid } of this.#attachments.remove(row => row.repo_id === id))
-        this.#removeFile(this.#attachmentAt(uuid));
-    if (!this.#isOneIn(6))
-      for (const { storage_path: path } of this.#artifacts.remove(row => row.repo_id === id))
-        this.#removeFile(this.#artifactAt(path));
-    for (const each of this.#packages.where(row => row.repo_id === id))
-      this.#packages.change(each.id, { repo_id: 0 });
+  function repositoryGone(id: number): void {
+    if (!chances.isOneIn(6)) removeObjects(objects.remove(row => row.repository_id === id));
+    if (!chances.isOneIn(6))
+      for (const { uuid } of attachments.remove(row => row.repo_id === id)) removeFile(attachmentAt(uuid));
+    if (!chances.isOneIn(6))
+      for (const { storage_path: path } of artifacts.remove(row => row.repo_id === id))
+        removeFile(artifactAt(path));
+    for (const each of packages.where(row => row.repo_id === id)) packages.change(each.id, { repo_id: 0 });
   }
 
-  ownerGone(id: number): void {
-    for (const each of this.#packages.where(row => row.owner_id === id)) this.#removePackage(each.id);
+  function ownerGone(id: number): void {
+    for (const each of packages.where(row => row.owner_id === id)) removePackage(each.id);
   }
 
-  stored(): readonly Stored[] {
+  function stored(): readonly Stored[] {
     return [
-      ...this.#storedLfs(),
-      ...this.#attachments.all.map(({ id, repo_id: repository, release_id: release, size, uuid }) =>
-        this.#storedFile(
+      ...storedLfs(),
+      ...attachments.all.map(({ id, repo_id: repository, release_id: release, size, uuid }) =>
+        storedFile(
           `size:assets:attachments:${release === 0 ? 'issues' : 'releases'}`,
-          [this.#whose.ownerOf(repository)],
-          this.#believed(`attachment ${id}`, size),
-          this.#attachmentAt(uuid),
+          [whose.ownerOf(repository)],
+          believed(`attachment ${id}`, size),
+          attachmentAt(uuid),
         ),
       ),
-      ...this.#storedArtifacts(),
-      ...this.#storedBlobs(),
+      ...storedArtifacts(),
+      ...storedBlobs(),
     ];
   }
 
-  #storedArtifacts(): readonly Stored[] {
-    return this.#artifacts.all.flatMap(artifact => {
+  function storedArtifacts(): readonly Stored[] {
+    return artifacts.all.flatMap(artifact => {
       const { id, repo_id: repository, status, storage_path: path } = artifact;
-      const size = this.#believed(`artifact ${id}`, artifact.file_compressed_size);
+      const size = believed(`artifact ${id}`, artifact.file_compressed_size);
       // A size that cannot be believed is odd in every state, and the disk says what is there.
       if (size !== null && status !== confirmed && status !== waiting) return [];
-      const owners = [this.#whose.ownerOf(repository)];
-      return [this.#storedFile('size:assets:artifacts', owners, size, this.#artifactAt(path))];
+      const owners = [whose.ownerOf(repository)];
+      return [storedFile('size:assets:artifacts', owners, size, artifactAt(path))];
     });
   }
 
   /** An object counts once for each owner who has it, and besides for nobody with each odd row. */
-  #storedLfs(): readonly Stored[] {
-    const rows = this.#objects.all.map(row => ({
+  function storedLfs(): readonly Stored[] {
+    const rows = objects.all.map(row => ({
       ...row,
-      size: this.#believed(`object ${row.id}`, row.size),
+      size: believed(`object ${row.id}`, row.size),
     }));
     const [good, odd] = [rows.filter(({ size }) => size !== null), rows.filter(({ size }) => size === null)];
     return [
       ...[...Map.groupBy(good, ({ oid }) => oid)].map(([oid, all]) => {
-        const owners = all.map(({ repository_id: id }) => this.#whose.ownerOf(id));
-        return this.#storedFile('size:git:lfs', owners, all[0]?.size ?? null, this.#objectAt(oid));
+        const owners = all.map(({ repository_id: id }) => whose.ownerOf(id));
+        return storedFile('size:git:lfs', owners, all[0]?.size ?? null, objectAt(oid));
       }),
-      ...odd.map(({ oid }) => this.#storedFile('size:git:lfs', [], null, this.#objectAt(oid))),
+      ...odd.map(({ oid }) => storedFile('size:git:lfs', [], null, objectAt(oid))),
     ];
   }
 
   /** A blob counts once for each owner of a package that has it. */
-  #storedBlobs(): readonly Stored[] {
-    const files = Map.groupBy(this.#files.all, ({ blob_id: blob }) => blob);
-    return this.#blobs.all.map(({ id, size, hash_sha256: hash }) => {
-      const owners = (files.get(id) ?? []).map(({ version_id: version }) => {
-        const { package_id: ofPackage = 0 } = this.#versions.rows.get(version) ?? {};
-        return this.#whose.nameOf(this.#packages.rows.get(ofPackage)?.owner_id);
+  function storedBlobs(): readonly Stored[] {
+    const filesOf = Map.groupBy(files.all, ({ blob_id: blob }) => blob);
+    return blobs.all.map(({ id, size, hash_sha256: hash }) => {
+      const owners = (filesOf.get(id) ?? []).map(({ version_id: version }) => {
+        const { package_id: ofPackage = 0 } = versions.rows.get(version) ?? {};
+        return whose.nameOf(packages.rows.get(ofPackage)?.owner_id);
       });
-      const believed = this.#believed(`blob ${id}`, size);
-      return this.#storedFile('size:assets:packages:all', owners, believed, this.#blobAt(hash));
+      const known = believed(`blob ${id}`, size);
+      return storedFile('size:assets:packages:all', owners, known, blobAt(hash));
     });
   }
 
   /** `size`: null for one that was never good, whose file is nobody's. */
-  #storedFile(
+  function storedFile(
     leaf: string,
     owners: readonly (string | undefined)[],
     size: number | null,
@@ -208,76 +165,70 @@ export class GiteaRows {
   }
 
   /** The size of a row, or its last good one; null: it never had one. */
-  #believed(row: string, size: number): number | null {
-    if (isGood(size)) this.#good.set(row, size);
-    return this.#good.get(row) ?? null;
+  function believed(row: string, size: number): number | null {
+    if (isGood(size)) good.set(row, size);
+    return good.get(row) ?? null;
   }
 
-  #size(): number {
-    return 1 + this.#random(mostSize);
+  function hash(): string {
+    return createHash('sha256').update(String(lastHash++)).digest('hex');
   }
 
-  #hash(): string {
-    return createHash('sha256')
-      .update(String(this.#lastHash++))
-      .digest('hex');
+  function objectAt(oid: string): string {
+    return join(data, 'lfs', oid.slice(0, 2), oid.slice(2, 4), oid.slice(4));
   }
 
-  #objectAt(oid: string): string {
-    return join(this.#data, 'lfs', oid.slice(0, 2), oid.slice(2, 4), oid.slice(4));
+  function attachmentAt(uuid: string): string {
+    return join(data, 'attachments', uuid.slice(0, 1), uuid.slice(1, 2), uuid);
   }
 
-  #attachmentAt(uuid: string): string {
-    return join(this.#data, 'attachments', uuid.slice(0, 1), uuid.slice(1, 2), uuid);
+  function artifactAt(path: string): string {
+    return join(data, 'actions_artifacts', path);
   }
 
-  #artifactAt(path: string): string {
-    return join(this.#data, 'actions_artifacts', path);
-  }
-
-  #blobAt(hash: string): string {
-    return join(this.#data, 'packages', hash.slice(0, 2), hash.slice(2, 4), hash);
+  function blobAt(hash: string): string {
+    return join(data, 'packages', hash.slice(0, 2), hash.slice(2, 4), hash);
   }
 
   /** Gives the size of a file, which is the same whenever it is written. */
-  #write(path: string): number {
-    const bytes = this.#written.get(path) ?? this.#size();
+  function write(path: string): number {
+    const bytes = written.get(path) ?? chances.size();
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, Buffer.alloc(bytes));
-    this.#written.set(path, bytes);
+    written.set(path, bytes);
     return bytes;
   }
 
   /** Some files stay behind. */
-  #removeFile(path: string): void {
-    if (!this.#isOneIn(6)) rmSync(path, { force: true });
+  function removeFile(path: string): void {
+    if (!chances.isOneIn(6)) rmSync(path, { force: true });
   }
 
-  #removeLfs(): void {
-    const any = this.#objects.any(this.#random);
-    this.#removeObjects(this.#objects.remove(({ id }) => id === any?.id));
+  function removeLfs(): void {
+    const any = objects.any();
+    removeObjects(objects.remove(({ id }) => id === any?.id));
   }
 
-  #removeObjects(gone: readonly { readonly oid: string }[]): void {
+  function removeObjects(gone: readonly { readonly oid: string }[]): void {
     for (const { oid } of gone)
-      if (this.#objects.where(row => row.oid === oid).length === 0) this.#removeFile(this.#objectAt(oid));
+      if (objects.where(row => row.oid === oid).length === 0) removeFile(objectAt(oid));
   }
 
   /** A draft gets its issue or its release, or somebody deletes one. */
-  #changeAttachment(): void {
-    const any = this.#attachments.any(this.#random);
+  function changeAttachment(): void {
+    const any = attachments.any();
     if (any === undefined) return;
-    if (any.issue_id === 0 && any.release_id === 0 && this.#isOneIn(2)) {
-      const isOfRelease = this.#isOneIn(2);
-      this.#attachments.change(any.id, isOfRelease ? { release_id: 1 } : { issue_id: 1 });
+    if (any.issue_id === 0 && any.release_id === 0 && chances.isOneIn(2)) {
+      const isOfRelease = chances.isOneIn(2);
+      attachments.change(any.id, isOfRelease ? { release_id: 1 } : { issue_id: 1 });
       return;
     }
-    this.#attachments.remove(({ id }) => id === any.id);
-    this.#removeFile(this.#attachmentAt(any.uuid));
+    attachments.remove(({ id }) => id === any.id);
+    removeFile(attachmentAt(any.uuid));
   }
 
-  #changeArtifact(): void {
-    const any = this.#artifacts.any(this.#random);
+  function changeArtifact(): void {
+    const any = artifacts.any();
     if (any === undefined) return;
     const next: Readonly<Record<number, readonly number[]>> = {
       [pending]: [confirmed, failed],
@@ -285,170 +236,162 @@ export class GiteaRows {
       [waiting]: [deleted],
     };
     const states = next[any.status];
-    if (states === undefined) this.#artifacts.remove(({ id }) => id === any.id);
+    if (states === undefined) artifacts.remove(({ id }) => id === any.id);
     else {
-      const status = oneOf(states, this.#random);
-      this.#artifacts.change(any.id, { status });
-      if (status === expired || status === deleted) this.#removeFile(this.#artifactAt(any.storage_path));
+      const status = chances.oneOf(states);
+      artifacts.change(any.id, { status });
+      if (status === expired || status === deleted) removeFile(artifactAt(any.storage_path));
     }
   }
 
   /** Into a package that is there, or a new one; a third are blobs that are there, too. */
-  #addPackageFile(): void {
-    const version = this.#isOneIn(2) ? this.#versions.any(this.#random) : this.#addVersion();
+  function addPackageFile(): void {
+    const version = chances.isOneIn(2) ? versions.any() : addVersion();
     if (version === undefined) return;
-    const blob = (this.#isOneIn(3) ? this.#blobs.any(this.#random) : undefined) ?? this.#addBlob();
-    const name = `file-${this.#lastHash++}`;
-    const row = { version_id: version.id, blob_id: blob.id, name, lower_name: name, created_unix: 1 };
-    this.#files.add(row);
+    const blob = (chances.isOneIn(3) ? blobs.any() : undefined) ?? addBlob();
+    const name = `file-${lastHash++}`;
+    const row = { version_id: version.id, blob_id: blob.id, name, lower_name: name };
+    files.add(row);
   }
 
-  #addVersion() {
-    const known = this.#isOneIn(2) ? this.#packages.any(this.#random) : this.#addPackage();
+  function addVersion() {
+    const known = chances.isOneIn(2) ? packages.any() : addPackage();
     if (known === undefined) return undefined;
-    const version = `1.${this.#lastHash++}`;
-    return this.#versions.add({ package_id: known.id, version, lower_version: version, created_unix: 1 });
+    const version = `1.${lastHash++}`;
+    return versions.add({ package_id: known.id, version, lower_version: version });
   }
 
-  #addBlob() {
-    const hash = this.#hash();
-    return this.#blobs.add({
-      size: this.#write(this.#blobAt(hash)),
-      hash_md5: hash,
-      hash_sha1: hash,
-      hash_sha256: hash,
-      hash_sha512: hash,
-      created_unix: 1,
+  function addBlob() {
+    const digits = hash();
+    return blobs.add({
+      size: write(blobAt(digits)),
+      hash_md5: digits,
+      hash_sha1: digits,
+      hash_sha256: digits,
+      hash_sha512: digits,
     });
   }
 
-  #removePackage(id: number): void {
-    this.#packages.remove(row => row.id === id);
-    for (const version of this.#versions.remove(row => row.package_id === id))
-      this.#files.remove(row => row.version_id === version.id);
+  function removePackage(id: number): void {
+    packages.remove(row => row.id === id);
+    for (const version of versions.remove(row => row.package_id === id))
+      files.remove(row => row.version_id === version.id);
   }
 
   /** A file, a version or a package, whose blobs stay for a while; seldom only the package's own row. */
-  #removeFromPackages(): void {
-    const kind = this.#random(10);
-    const file = this.#files.any(this.#random);
+  function removeFromPackages(): void {
+    const kind = random(10);
+    const file = files.any();
     if (file === undefined) return;
-    const { id: version = 0, package_id: ofPackage = 0 } = this.#versions.rows.get(file.version_id) ?? {};
-    if (kind === 0) this.#packages.remove(({ id }) => id === ofPackage);
-    else if (kind < 4) this.#removePackage(ofPackage);
+    const { id: version = 0, package_id: ofPackage = 0 } = versions.rows.get(file.version_id) ?? {};
+    if (kind === 0) packages.remove(({ id }) => id === ofPackage);
+    else if (kind < 4) removePackage(ofPackage);
     else if (kind < 7) {
-      this.#versions.remove(({ id }) => id === version);
-      this.#files.remove(row => row.version_id === version);
-    } else this.#files.remove(({ id }) => id === file.id);
+      versions.remove(({ id }) => id === version);
+      files.remove(row => row.version_id === version);
+    } else files.remove(({ id }) => id === file.id);
   }
 
   /** A blob that no file has, and seldom one that a file still has. */
-  #cleanUpBlobs(): void {
-    const used = new Set(this.#files.all.map(row => row.blob_id));
-    const isAny = this.#isOneIn(6);
-    const blob = this.#blobs.any(this.#random, ({ id }) => isAny || !used.has(id));
+  function cleanUpBlobs(): void {
+    const used = new Set(files.all.map(row => row.blob_id));
+    const isAny = chances.isOneIn(6);
+    const blob = blobs.any(({ id }) => isAny || !used.has(id));
     if (blob === undefined) return;
-    this.#blobs.remove(({ id }) => id === blob.id);
-    this.#removeFile(this.#blobAt(blob.hash_sha256));
+    blobs.remove(({ id }) => id === blob.id);
+    removeFile(blobAt(blob.hash_sha256));
   }
 
-  #loseFile(): void {
-    if (this.#written.size > 0) rmSync(oneOf([...this.#written.keys()], this.#random), { force: true });
-  }
-
-  #isOneIn(times: number): boolean {
-    return isOneIn(times, this.#random);
+  function loseFile(): void {
+    if (written.size > 0) rmSync(chances.oneOf([...written.keys()]), { force: true });
   }
 
   /** A third are objects that others have already. */
-  #addLfs(): void {
-    const repository = this.#whose.anyRepository() ?? 0;
-    const known = this.#isOneIn(3) ? this.#objects.any(this.#random) : undefined;
-    const oid = known?.oid ?? this.#hash();
-    if (this.#objects.all.some(row => row.oid === oid && row.repository_id === repository)) return;
-    this.#objects.add({ oid, size: this.#write(this.#objectAt(oid)), repository_id: repository });
+  function addLfs(): void {
+    const repository = whose.anyRepository() ?? 0;
+    const known = chances.isOneIn(3) ? objects.any() : undefined;
+    const oid = known?.oid ?? hash();
+    if (objects.all.some(row => row.oid === oid && row.repository_id === repository)) return;
+    objects.add({ oid, size: write(objectAt(oid)), repository_id: repository });
   }
 
-  #attach(): void {
-    const uuid = this.#hash().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
-    const of = oneOf(['issue', 'comment', 'release', 'nothing'] as const, this.#random);
-    this.#attachments.add({
+  function attach(): void {
+    const uuid = hash().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+    const of = chances.oneOf(['issue', 'comment', 'release', 'nothing'] as const);
+    attachments.add({
       uuid,
       // Rows of old versions have no repository.
-      repo_id: this.#isOneIn(20) ? 0 : (this.#whose.anyRepository() ?? 0),
+      repo_id: chances.isOneIn(20) ? 0 : (whose.anyRepository() ?? 0),
       issue_id: of === 'issue' || of === 'comment' ? 1 : 0,
       comment_id: of === 'comment' ? 1 : 0,
       release_id: of === 'release' ? 1 : 0,
-      size: this.#write(this.#attachmentAt(uuid)),
+      size: write(attachmentAt(uuid)),
     });
   }
 
-  #addArtifact(): void {
-    const path = `1/${this.#hash()}.chunk`;
-    const size = this.#write(this.#artifactAt(path));
-    this.#artifacts.add({
-      run_id: this.#lastHash,
-      repo_id: this.#whose.anyRepository() ?? 0,
+  function addArtifact(): void {
+    const path = `1/${hash()}.chunk`;
+    const size = write(artifactAt(path));
+    artifacts.add({
+      run_id: lastHash,
+      repo_id: whose.anyRepository() ?? 0,
       file_size: 2 * size,
       file_compressed_size: size,
-      status: oneOf([pending, confirmed, confirmed], this.#random),
+      status: chances.oneOf([pending, confirmed, confirmed]),
       storage_path: path,
     });
   }
 
-  #addPackage() {
-    const owner = this.#whose.anyOwner();
+  function addPackage() {
+    const owner = whose.anyOwner();
     if (owner === undefined) return undefined;
-    const name = `package-${this.#lastHash++}`;
-    const repository = this.#isOneIn(2) ? (this.#whose.anyRepository() ?? 0) : 0;
-    return this.#packages.add({
+    const name = `package-${lastHash++}`;
+    const repository = chances.isOneIn(2) ? (whose.anyRepository() ?? 0) : 0;
+    return packages.add({
       owner_id: owner,
       repo_id: repository,
-      type: 'generic',
       name,
       lower_name: name,
     });
   }
 
   /** Writes a size that no forge writes into a row. */
-  #spoil(): void {
-    const good = this.#sized.filter(({ size }) => isGood(size));
-    if (good.length > 0) oneOf(good, this.#random).set(oneOf(oddSizes, this.#random));
+  function spoil(): void {
+    const good = sized().filter(({ size }) => isGood(size));
+    if (good.length > 0) chances.oneOf(good).set(chances.oneOf(oddSizes));
   }
 
   /** Gives a row the size of its file again. */
-  #mend(): void {
-    const odd = this.#sized.filter(({ size }) => !isGood(size));
+  function mend(): void {
+    const odd = sized().filter(({ size }) => !isGood(size));
     if (odd.length === 0) return;
-    const { path, set } = oneOf(odd, this.#random);
-    set(this.#written.get(path) ?? 0);
+    const { path, set } = chances.oneOf(odd);
+    set(written.get(path) ?? 0);
   }
 
   /** All rows that have a size. */
-  get #sized() {
+  function sized() {
     return [
-      ...this.#objects.all.map(({ id, size, oid }) => ({
-        size,
-        path: this.#objectAt(oid),
-        set: (to: number) => this.#objects.change(id, { size: to }),
-      })),
-      ...this.#attachments.all.map(({ id, size, uuid }) => ({
-        size,
-        path: this.#attachmentAt(uuid),
-        set: (to: number) => this.#attachments.change(id, { size: to }),
-      })),
-      ...this.#artifacts.all.map(({ id, file_compressed_size: size, storage_path: path }) => ({
-        size,
-        path: this.#artifactAt(path),
-        set: (to: number) => this.#artifacts.change(id, { file_compressed_size: to }),
-      })),
-      ...this.#blobs.all.map(({ id, size, hash_sha256: hash }) => ({
-        size,
-        path: this.#blobAt(hash),
-        set: (to: number) => this.#blobs.change(id, { size: to }),
-      })),
+      ...objects.all.map(row =>
+        sizedRow(objectAt(row.oid), row.size, size => objects.change(row.id, { size })),
+      ),
+      ...attachments.all.map(row =>
+        sizedRow(attachmentAt(row.uuid), row.size, size => attachments.change(row.id, { size })),
+      ),
+      ...artifacts.all.map(row =>
+        sizedRow(artifactAt(row.storage_path), row.file_compressed_size, size =>
+          artifacts.change(row.id, { file_compressed_size: size }),
+        ),
+      ),
+      ...blobs.all.map(row =>
+        sizedRow(blobAt(row.hash_sha256), row.size, size => blobs.change(row.id, { size })),
+      ),
     ];
   }
+}
+
+function sizedRow(path: string, size: number, set: (size: number) => void) {
+  return { path, size, set };
 }
 
 function isGood(size: number): boolean {

@@ -2,14 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { type Numbers, oneOf } from '../../numbers.ts';
 import {
   type Campaign,
-  oneByWeight,
+  type Chances,
   removeRepository,
   repositoryBytes,
   type Stored,
-  Table,
   writeRepository,
 } from './world.ts';
 
@@ -21,411 +19,360 @@ interface Directory {
 }
 
 const levels = [0, 10, 20];
-const mostSize = 5000;
 /** Few, so that a name that somebody gave up is soon another's. */
 const names = Array.from({ length: 40 }, (_, at) => `name-${at}`);
 
-export class GitlabCampaign implements Campaign {
-  readonly #random: Numbers;
-  readonly #level: 'top' | 'namespace';
-  readonly #root: string;
-  readonly #statements: string[] = [];
-  readonly #directories = new Map<string, Directory>();
+export function gitlabCampaign(chances: Chances, root: string, level: 'top' | 'namespace'): Campaign {
+  const { random } = chances;
+  const directories = new Map<string, Directory>();
   /** The owners for whom pools were counted so far, by the pools' ids. */
-  readonly #counted = new Map<number, number>();
+  const counted = new Map<number, number>();
+  const noNumber = null as number | null; // also for rows that have one
 
-  readonly #namespaces = this.#table<{
-    id: number;
-    path: string;
-    owner_id: number | null;
-    type: string;
-    parent_id: number | null;
-  }>('namespaces');
-  readonly #users = this.#table<{ id: number; email: string; admin: boolean }>('users');
-  readonly #projects = this.#table<{
-    id: number;
-    namespace_id: number;
-    visibility_level: number;
-    path: string;
-    pool_repository_id: number | null;
-  }>('projects');
-  readonly #snippets = this.#table<{
-    id: number;
-    author_id: number;
-    project_id: number | null;
-    visibility_level: number;
-  }>('snippets');
-  readonly #pools = this.#table<{ id: number; disk_path: string; source_project_id: number | null }>(
-    'pool_repositories',
-  );
-  readonly #objects = this.#table<{ id: number; oid: string; size: number }>('lfs_objects');
-  readonly #links = this.#table<{ id: number; lfs_object_id: number; project_id: number }>(
-    'lfs_objects_projects',
-  );
-  readonly #uploads = this.#table<{ id: number; size: number; model_type: string; model_id: number }>(
-    'uploads',
-  );
-  readonly #artifacts = this.#table<{ id: number; project_id: number; size: number; partition_id: number }>(
-    'p_ci_job_artifacts',
-  );
-  readonly #packages = this.#table<{ id: number; project_id: number }>('packages_packages');
-  readonly #files = this.#table<{ id: number; package_id: number; size: number }>('packages_package_files');
+  const namespaces = chances.table('namespaces', {
+    path: '',
+    owner_id: noNumber,
+    type: 'Group',
+    parent_id: noNumber,
+  });
+  const users = chances.table('users', { email: '', admin: false });
+  const projects = chances.table('projects', {
+    namespace_id: 0,
+    visibility_level: 0,
+    path: '',
+    pool_repository_id: noNumber,
+  });
+  const snippets = chances.table('snippets', { author_id: 0, project_id: noNumber, visibility_level: 0 });
+  const pools = chances.table('pool_repositories', { disk_path: '', source_project_id: noNumber });
+  const objects = chances.table('lfs_objects', { oid: 'x', size: 0 });
+  const links = chances.table('lfs_objects_projects', { lfs_object_id: 0, project_id: 0 });
+  const uploads = chances.table('uploads', { size: 0, model_type: '', model_id: 0 });
+  const artifacts = chances.table('p_ci_job_artifacts', { project_id: 0, size: 0, partition_id: 0 });
+  const packages = chances.table('packages_packages', { project_id: 0 });
+  const files = chances.table('packages_package_files', { package_id: 0, size: 0 });
 
-  constructor(random: Numbers, root: string, level: 'top' | 'namespace') {
-    this.#random = random;
-    this.#level = level;
-    this.#root = root;
-    for (let count = 0; count < 8; count++) this.#addUser();
-    for (let count = 0; count < 6; count++) this.#addGroup();
-    for (let count = 0; count < 40; count++) this.#addProject();
-  }
+  for (let count = 0; count < 8; count++) addUser();
+  for (let count = 0; count < 6; count++) addGroup();
+  for (let count = 0; count < 40; count++) addProject();
+  return { step, stored, statements: () => chances.statements() };
 
-  #table<Row extends { readonly id: number } & Readonly<Record<string, number | string | boolean | null>>>(
-    name: string,
-  ): Table<Row> {
-    return new Table<Row>(name, this.#statements);
-  }
-
-  statements(): string {
-    return `BEGIN;\n${this.#statements.splice(0).join(';\n')};\nCOMMIT;`;
-  }
-
-  step(): void {
-    const grows = this.#projects.rows.size < 60;
-    oneByWeight(this.#random, [
-      [grows ? 20 : 5, () => this.#addProject()],
-      [grows ? 20 : 8, () => this.#fork()],
-      [14, () => this.#onProject(({ id }) => this.#deleteProject(id))],
-      [10, () => this.#transfer()],
-      [4, () => this.#moveGroup()],
-      [5, () => this.#rename()],
-      [this.#namespaces.rows.size < 14 ? 4 : 1, () => this.#addUser()],
-      [this.#namespaces.rows.size < 14 ? 4 : 1, () => this.#addGroup()],
-      [1, () => this.#deleteUser()],
-      [1, () => this.#deleteGroup()],
-      [8, () => this.#push()],
-      [6, () => this.#onProject(({ id }) => this.#addLfs(id))],
-      [3, () => this.#links.remove(({ id }) => id === this.#links.any(this.#random)?.id)],
-      [6, () => this.#upload()],
-      [5, () => this.#onProject(({ id }) => this.#addArtifact(id))],
-      [5, () => this.#onProject(({ id }) => this.#addPackage(id))],
-      [4, () => this.#addSnippet()],
-      [3, () => this.#deletePool()],
-      [
-        3,
-        () =>
-          this.#onProject(({ id }) => this.#projects.change(id, { visibility_level: this.#visibility() })),
-      ],
+  function step(): void {
+    const grows = projects.rows.size < 60;
+    chances.oneByWeight([
+      [grows ? 20 : 5, () => addProject()],
+      [grows ? 20 : 8, () => fork()],
+      [14, () => onProject(({ id }) => deleteProject(id))],
+      [10, () => transfer()],
+      [4, () => moveGroup()],
+      [5, () => rename()],
+      [namespaces.rows.size < 14 ? 4 : 1, () => addUser()],
+      [namespaces.rows.size < 14 ? 4 : 1, () => addGroup()],
+      [1, () => deleteUser()],
+      [1, () => deleteGroup()],
+      [8, () => push()],
+      [6, () => onProject(({ id }) => addLfs(id))],
+      [3, () => links.remove(({ id }) => id === links.any()?.id)],
+      [6, () => upload()],
+      [5, () => onProject(({ id }) => addArtifact(id))],
+      [5, () => onProject(({ id }) => addPackage(id))],
+      [4, () => addSnippet()],
+      [3, () => deletePool()],
+      [3, () => onProject(({ id }) => projects.change(id, { visibility_level: visibility() }))],
     ]);
   }
 
-  stored(): readonly Stored[] {
+  function stored(): readonly Stored[] {
     return [
-      ...[...this.#directories.values()].map(each => this.#storedDirectory(each)),
-      ...this.#objects.all.map(({ id, size }) => {
-        const projects = this.#links.where(link => link.lfs_object_id === id).map(link => link.project_id);
+      ...[...directories.values()].map(each => storedDirectory(each)),
+      ...objects.all.map(({ id, size }) => {
+        const projects = links.where(link => link.lfs_object_id === id).map(link => link.project_id);
         return {
           leaf: 'size:git:lfs',
           bytes: size,
-          owners: this.#named(projects.map(each => this.#ownerOf(each))),
+          owners: named(projects.map(each => ownerOf(each))),
         };
       }),
-      ...this.#uploads.all.map(({ size, model_type: type, model_id: id }) => ({
+      ...uploads.all.map(({ size, model_type: type, model_id: id }) => ({
         leaf: 'size:assets:attachments:issues',
         bytes: size,
-        owners: this.#named([
+        owners: named([
           type === 'Project'
-            ? this.#ownerOf(id)
+            ? ownerOf(id)
             : type === 'Namespace'
-              ? this.#owning(id)
+              ? owning(id)
               : type === 'User'
-                ? this.#namespaceOfUser(id)
-                : this.#ownerOfSnippet(id),
+                ? namespaceOfUser(id)
+                : ownerOfSnippet(id),
         ]),
       })),
-      ...this.#artifacts.all.map(({ project_id: project, size }) => ({
+      ...artifacts.all.map(({ project_id: project, size }) => ({
         leaf: 'size:assets:artifacts',
         bytes: size,
-        owners: this.#named([this.#ownerOf(project)]),
+        owners: named([ownerOf(project)]),
       })),
-      ...this.#files.all.map(({ package_id: id, size }) => ({
+      ...files.all.map(({ package_id: id, size }) => ({
         leaf: 'size:assets:packages:all',
         bytes: size,
-        owners: this.#named([this.#ownerOf(this.#packages.rows.get(id)?.project_id ?? 0)]),
+        owners: named([ownerOf(packages.rows.get(id)?.project_id ?? 0)]),
       })),
     ];
   }
 
-  #storedDirectory({ path, kind, id }: Directory): Stored {
+  function storedDirectory({ path, kind, id }: Directory): Stored {
     const bytes = repositoryBytes(path);
-    const project = this.#projects.rows.get(id);
+    const project = projects.rows.get(id);
     switch (kind) {
       case 'wiki':
-        return { leaf: 'size:assets:wiki', bytes, owners: this.#named([this.#ownerOf(id)]) };
+        return { leaf: 'size:assets:wiki', bytes, owners: named([ownerOf(id)]) };
       case 'project':
-        return { leaf: leafOf(project?.visibility_level), bytes, owners: this.#named([this.#ownerOf(id)]) };
+        return { leaf: leafOf(project?.visibility_level), bytes, owners: named([ownerOf(id)]) };
       case 'snippet': {
-        const level = this.#snippets.rows.get(id)?.visibility_level;
-        return { leaf: leafOf(level), bytes, owners: this.#named([this.#ownerOfSnippet(id)]) };
+        const level = snippets.rows.get(id)?.visibility_level;
+        return { leaf: leafOf(level), bytes, owners: named([ownerOfSnippet(id)]) };
       }
       case 'pool': {
-        const member = this.#billed(id);
-        const owner = member === undefined ? undefined : this.#owning(member.namespace_id);
-        if (owner === undefined) this.#counted.delete(id);
-        else this.#counted.set(id, owner);
-        return { leaf: leafOf(member?.visibility_level), bytes, owners: this.#named([owner]) };
+        const member = billed(id);
+        const owner = member === undefined ? undefined : owning(member.namespace_id);
+        if (owner === undefined) counted.delete(id);
+        else counted.set(id, owner);
+        return { leaf: leafOf(member?.visibility_level), bytes, owners: named([owner]) };
       }
     }
   }
 
   /** The project whose owner a pool counts for: its source, a fork of the source's owner, or any fork. */
-  #billed(pool: number) {
-    const source = this.#projects.rows.get(this.#pools.rows.get(pool)?.source_project_id ?? 0);
-    if (source !== undefined || !this.#pools.rows.has(pool)) return source;
-    const members = [...this.#projects.where(each => each.pool_repository_id === pool)].sort(
-      (a, b) => a.id - b.id,
-    );
-    const before = this.#counted.get(pool);
-    return members.find(each => this.#owning(each.namespace_id) === before) ?? members[0];
+  function billed(pool: number) {
+    const source = projects.rows.get(pools.rows.get(pool)?.source_project_id ?? 0);
+    if (source !== undefined || !pools.rows.has(pool)) return source;
+    const members = [...projects.where(each => each.pool_repository_id === pool)].sort((a, b) => a.id - b.id);
+    const before = counted.get(pool);
+    return members.find(each => owning(each.namespace_id) === before) ?? members[0];
   }
 
-  #named(owners: readonly (number | undefined)[]): readonly string[] {
-    const paths = owners.map(id => this.#fullPath(id ?? 0));
+  function named(owners: readonly (number | undefined)[]): readonly string[] {
+    const paths = owners.map(id => fullPath(id ?? 0));
     return [...new Set(paths.filter(path => path !== undefined))];
   }
 
-  #ownerOf(project: number): number | undefined {
-    return this.#owning(this.#projects.rows.get(project)?.namespace_id ?? 0);
+  function ownerOf(project: number): number | undefined {
+    return owning(projects.rows.get(project)?.namespace_id ?? 0);
   }
 
-  #ownerOfSnippet(id: number): number | undefined {
-    const snippet = this.#snippets.rows.get(id);
+  function ownerOfSnippet(id: number): number | undefined {
+    const snippet = snippets.rows.get(id);
     if (snippet === undefined) return undefined;
-    return snippet.project_id === null
-      ? this.#namespaceOfUser(snippet.author_id)
-      : this.#ownerOf(snippet.project_id);
+    return snippet.project_id === null ? namespaceOfUser(snippet.author_id) : ownerOf(snippet.project_id);
   }
 
   /** The namespace that owns what is in one. */
-  #owning(id: number): number | undefined {
-    const namespace = this.#namespaces.rows.get(id);
-    if (namespace === undefined || namespace.parent_id === null || this.#level === 'namespace')
+  function owning(id: number): number | undefined {
+    const namespace = namespaces.rows.get(id);
+    if (namespace === undefined || namespace.parent_id === null || level === 'namespace')
       return namespace?.id;
-    return this.#owning(namespace.parent_id);
+    return owning(namespace.parent_id);
   }
 
-  #fullPath(id: number): string | undefined {
-    const namespace = this.#namespaces.rows.get(id);
+  function fullPath(id: number): string | undefined {
+    const namespace = namespaces.rows.get(id);
     if (namespace === undefined || namespace.parent_id === null) return namespace?.path;
-    return `${this.#fullPath(namespace.parent_id)}/${namespace.path}`;
+    return `${fullPath(namespace.parent_id)}/${namespace.path}`;
   }
 
-  #namespaceOfUser(user: number): number | undefined {
-    return this.#namespaces.where(({ owner_id: owner }) => owner === user)[0]?.id;
+  function namespaceOfUser(user: number): number | undefined {
+    return namespaces.where(({ owner_id: owner }) => owner === user)[0]?.id;
   }
 
-  #size(): number {
-    return 1 + this.#random(mostSize);
+  function visibility(): number {
+    return chances.oneOf(levels);
   }
 
-  #visibility(): number {
-    return oneOf(levels, this.#random);
-  }
-
-  #freeName(): string {
+  function freeName(): string {
     const taken = new Set(
-      this.#namespaces.where(({ parent_id: parent }) => parent === null).map(each => each.path),
+      namespaces.where(({ parent_id: parent }) => parent === null).map(each => each.path),
     );
-    return oneOf(
-      names.filter(name => !taken.has(name)),
-      this.#random,
-    );
+    return chances.oneOf(names.filter(name => !taken.has(name)));
   }
 
-  #addUser(): void {
-    const path = this.#freeName();
-    const user = this.#users.add({ email: `${path}@git.example`, admin: false });
-    this.#namespaces.add({ path, owner_id: user.id, type: 'User', parent_id: null });
+  function addUser(): void {
+    const path = freeName();
+    const user = users.add({ email: `${path}@git.example`, admin: false });
+    namespaces.add({ path, owner_id: user.id, type: 'User', parent_id: null });
   }
 
-  #addGroup(): void {
-    this.#namespaces.add({ path: this.#freeName(), owner_id: null, type: 'Group', parent_id: null });
+  function addGroup(): void {
+    namespaces.add({ path: freeName(), owner_id: null, type: 'Group', parent_id: null });
   }
 
-  #makeDirectory(kind: Directory['kind'], id: number): string {
+  function makeDirectory(kind: Directory['kind'], id: number): string {
     const folder = { project: '@hashed', wiki: '@hashed', snippet: '@snippets', pool: '@pools' }[kind];
     const hash = createHash('sha256').update(String(id)).digest('hex');
     const place = `${folder}/${hash.slice(0, 2)}/${hash.slice(2, 4)}/${hash}`;
-    const path = join(this.#root, `${place}${kind === 'wiki' ? '.wiki' : ''}.git`);
-    writeRepository(path, this.#size());
-    this.#directories.set(path, { path, kind, id });
+    const path = join(root, `${place}${kind === 'wiki' ? '.wiki' : ''}.git`);
+    writeRepository(path, chances.size());
+    directories.set(path, { path, kind, id });
     return place;
   }
 
   /** Some directories stay behind, as where Gitaly could not remove them. */
-  #removeDirectories(isMeant: (directory: Directory) => boolean): void {
-    for (const each of [...this.#directories.values()].filter(isMeant)) {
-      if (this.#random(6) === 0) continue;
+  function removeDirectories(isMeant: (directory: Directory) => boolean): void {
+    for (const each of [...directories.values()].filter(isMeant)) {
+      if (chances.isOneIn(6)) continue;
       removeRepository(each.path);
-      this.#directories.delete(each.path);
+      directories.delete(each.path);
     }
   }
 
-  #addProject(namespace = this.#namespaces.any(this.#random)?.id ?? 0) {
-    const project = this.#projects.add({
+  function addProject(namespace = namespaces.any()?.id ?? 0) {
+    const project = projects.add({
       namespace_id: namespace,
-      visibility_level: this.#visibility(),
-      path: oneOf(names, this.#random),
+      visibility_level: visibility(),
+      path: chances.oneOf(names),
       pool_repository_id: null,
     });
-    this.#makeDirectory('project', project.id);
-    if (this.#random(4) === 0) this.#makeDirectory('wiki', project.id);
+    makeDirectory('project', project.id);
+    if (chances.isOneIn(4)) makeDirectory('wiki', project.id);
     return project;
   }
 
-  #onProject(act: (project: { readonly id: number; readonly namespace_id: number }) => void): void {
-    const project = this.#projects.any(this.#random);
+  function onProject(act: (project: { readonly id: number; readonly namespace_id: number }) => void): void {
+    const project = projects.any();
     if (project !== undefined) act(project);
   }
 
   /** A public project shares what it has with its forks by a pool, which is made at the first of them. */
-  #fork(): void {
-    const source = this.#projects.any(this.#random, ({ visibility_level: level }) => level > 0);
+  function fork(): void {
+    const source = projects.any(({ visibility_level: level }) => level > 0);
     if (source === undefined) return;
-    const fork = this.#addProject();
-    for (const link of this.#links.where(({ project_id: project }) => project === source.id))
-      this.#links.add({ lfs_object_id: link.lfs_object_id, project_id: fork.id });
+    const fork = addProject();
+    for (const link of links.where(({ project_id: project }) => project === source.id))
+      links.add({ lfs_object_id: link.lfs_object_id, project_id: fork.id });
     let pool = source.pool_repository_id;
     if (pool === null) {
-      pool = this.#pools.add({ disk_path: '', source_project_id: source.id }).id;
-      this.#pools.change(pool, { disk_path: this.#makeDirectory('pool', pool) });
-      this.#projects.change(source.id, { pool_repository_id: pool });
+      pool = pools.add({ disk_path: '', source_project_id: source.id }).id;
+      pools.change(pool, { disk_path: makeDirectory('pool', pool) });
+      projects.change(source.id, { pool_repository_id: pool });
     }
-    this.#projects.change(fork.id, { pool_repository_id: pool });
+    projects.change(fork.id, { pool_repository_id: pool });
   }
 
-  #deleteProject(id: number): void {
-    this.#projects.remove(each => each.id === id);
-    for (const pool of this.#pools.where(each => each.source_project_id === id))
-      this.#pools.change(pool.id, { source_project_id: null });
-    this.#links.remove(({ project_id: project }) => project === id);
-    this.#deleteSnippets(({ project_id: project }) => project === id);
+  function deleteProject(id: number): void {
+    projects.remove(each => each.id === id);
+    for (const pool of pools.where(each => each.source_project_id === id))
+      pools.change(pool.id, { source_project_id: null });
+    links.remove(({ project_id: project }) => project === id);
+    deleteSnippets(({ project_id: project }) => project === id);
     // Rows of artifacts, of files of packages and of uploads go some time later.
-    this.#packages.remove(({ project_id: project }) => project === id);
-    this.#removeDirectories(each => (each.kind === 'project' || each.kind === 'wiki') && each.id === id);
+    packages.remove(({ project_id: project }) => project === id);
+    removeDirectories(each => (each.kind === 'project' || each.kind === 'wiki') && each.id === id);
   }
 
-  #deleteSnippets(
+  function deleteSnippets(
     isMeant: (snippet: { readonly project_id: number | null; readonly author_id: number }) => boolean,
   ) {
-    for (const { id } of this.#snippets.remove(isMeant))
-      this.#removeDirectories(each => each.kind === 'snippet' && each.id === id);
+    for (const { id } of snippets.remove(isMeant))
+      removeDirectories(each => each.kind === 'snippet' && each.id === id);
   }
 
-  #transfer(): void {
-    const to = this.#namespaces.any(this.#random);
-    if (to !== undefined) this.#onProject(({ id }) => this.#projects.change(id, { namespace_id: to.id }));
+  function transfer(): void {
+    const to = namespaces.any();
+    if (to !== undefined) onProject(({ id }) => projects.change(id, { namespace_id: to.id }));
   }
 
-  #moveGroup(): void {
-    const group = this.#namespaces.any(this.#random, ({ type }) => type === 'Group');
-    const above = this.#namespaces.any(this.#random, ({ type }) => type === 'Group');
+  function moveGroup(): void {
+    const group = namespaces.any(({ type }) => type === 'Group');
+    const above = namespaces.any(({ type }) => type === 'Group');
     if (group === undefined || above === undefined) return;
-    if (group.parent_id !== null && this.#random(2) === 0) {
-      this.#namespaces.change(group.id, { parent_id: null, path: this.#freeName() });
-    } else if (!this.#isWithin(above.id, group.id) && !this.#hasChild(above.id, group.path))
-      this.#namespaces.change(group.id, { parent_id: above.id });
+    if (group.parent_id !== null && chances.isOneIn(2)) {
+      namespaces.change(group.id, { parent_id: null, path: freeName() });
+    } else if (!isWithin(above.id, group.id) && !hasChild(above.id, group.path))
+      namespaces.change(group.id, { parent_id: above.id });
   }
 
-  #hasChild(id: number, path: string): boolean {
-    return this.#namespaces.all.some(each => each.parent_id === id && each.path === path);
+  function hasChild(id: number, path: string): boolean {
+    return namespaces.all.some(each => each.parent_id === id && each.path === path);
   }
 
-  #isWithin(id: number, group: number): boolean {
-    const parent = this.#namespaces.rows.get(id)?.parent_id ?? null;
-    return id === group || (parent !== null && this.#isWithin(parent, group));
+  function isWithin(id: number, group: number): boolean {
+    const parent = namespaces.rows.get(id)?.parent_id ?? null;
+    return id === group || (parent !== null && isWithin(parent, group));
   }
 
-  #rename(): void {
-    const namespace = this.#namespaces.any(this.#random, ({ parent_id: parent }) => parent === null);
-    if (namespace !== undefined) this.#namespaces.change(namespace.id, { path: this.#freeName() });
+  function rename(): void {
+    const namespace = namespaces.any(({ parent_id: parent }) => parent === null);
+    if (namespace !== undefined) namespaces.change(namespace.id, { path: freeName() });
   }
 
-  #deleteGroup(): void {
-    const group = this.#namespaces.any(this.#random, ({ type }) => type === 'Group');
+  function deleteGroup(): void {
+    const group = namespaces.any(({ type }) => type === 'Group');
     if (group === undefined) return;
-    const gone = this.#namespaces.where(({ id }) => this.#isWithin(id, group.id)).map(({ id }) => id);
-    this.#deleteNamespaces(gone);
+    const gone = namespaces.where(({ id }) => isWithin(id, group.id)).map(({ id }) => id);
+    deleteNamespaces(gone);
   }
 
-  #deleteUser(): void {
-    const namespace = this.#namespaces.any(this.#random, ({ type }) => type === 'User');
-    if (namespace === undefined || this.#users.rows.size < 4) return;
-    this.#deleteSnippets(
+  function deleteUser(): void {
+    const namespace = namespaces.any(({ type }) => type === 'User');
+    if (namespace === undefined || users.rows.size < 4) return;
+    deleteSnippets(
       ({ author_id: author, project_id: project }) => project === null && author === namespace.owner_id,
     );
-    this.#users.remove(({ id }) => id === namespace.owner_id);
-    this.#deleteNamespaces([namespace.id]);
+    users.remove(({ id }) => id === namespace.owner_id);
+    deleteNamespaces([namespace.id]);
   }
 
-  #deleteNamespaces(ids: readonly number[]): void {
-    for (const { id } of this.#projects.where(({ namespace_id: of }) => ids.includes(of)))
-      this.#deleteProject(id);
-    this.#namespaces.remove(({ id }) => ids.includes(id));
+  function deleteNamespaces(ids: readonly number[]): void {
+    for (const { id } of projects.where(({ namespace_id: of }) => ids.includes(of))) deleteProject(id);
+    namespaces.remove(({ id }) => ids.includes(id));
   }
 
-  #push(): void {
-    if (this.#directories.size > 0)
-      writeRepository(oneOf([...this.#directories.keys()], this.#random), this.#size());
+  function push(): void {
+    if (directories.size > 0) writeRepository(chances.oneOf([...directories.keys()]), chances.size());
   }
 
-  #addLfs(project: number): void {
-    const known = this.#objects.any(this.#random);
-    const isKnown = known !== undefined && this.#random(3) === 0;
-    const object = isKnown ? known : this.#objects.add({ oid: 'x', size: this.#size() });
-    this.#links.add({ lfs_object_id: object.id, project_id: project });
+  function addLfs(project: number): void {
+    const known = objects.any();
+    const isKnown = known !== undefined && chances.isOneIn(3);
+    const object = isKnown ? known : objects.add({ oid: 'x', size: chances.size() });
+    links.add({ lfs_object_id: object.id, project_id: project });
   }
 
-  #upload(): void {
+  function upload(): void {
     const models = [
-      ['Project', this.#projects.any(this.#random)],
-      ['Namespace', this.#namespaces.any(this.#random)],
-      ['User', this.#users.any(this.#random)],
-      ['Snippet', this.#snippets.any(this.#random)],
+      ['Project', projects.any()],
+      ['Namespace', namespaces.any()],
+      ['User', users.any()],
+      ['Snippet', snippets.any()],
     ] as const;
-    const [type, model] = oneOf(models, this.#random);
-    if (model !== undefined) this.#uploads.add({ size: this.#size(), model_type: type, model_id: model.id });
+    const [type, model] = chances.oneOf(models);
+    if (model !== undefined) uploads.add({ size: chances.size(), model_type: type, model_id: model.id });
   }
 
-  #addArtifact(project: number): void {
-    this.#artifacts.add({ project_id: project, size: this.#size(), partition_id: 100 + this.#random(2) });
+  function addArtifact(project: number): void {
+    artifacts.add({ project_id: project, size: chances.size(), partition_id: 100 + random(2) });
   }
 
-  #addPackage(project: number): void {
-    const { id } = this.#packages.add({ project_id: project });
-    for (let count = this.#random(3); count >= 0; count--)
-      this.#files.add({ package_id: id, size: this.#size() });
+  function addPackage(project: number): void {
+    const { id } = packages.add({ project_id: project });
+    for (let count = random(3); count >= 0; count--) files.add({ package_id: id, size: chances.size() });
   }
 
-  #addSnippet(): void {
-    const author = this.#users.any(this.#random);
+  function addSnippet(): void {
+    const author = users.any();
     if (author === undefined) return;
-    const project = this.#random(2) === 0 ? (this.#projects.any(this.#random)?.id ?? null) : null;
-    const snippet = this.#snippets.add({
+    const project = chances.isOneIn(2) ? (projects.any()?.id ?? null) : null;
+    const snippet = snippets.add({
       author_id: author.id,
       project_id: project,
-      visibility_level: this.#visibility(),
+      visibility_level: visibility(),
     });
-    this.#makeDirectory('snippet', snippet.id);
+    makeDirectory('snippet', snippet.id);
   }
 
-  #deletePool(): void {
-    const isUsed = (pool: number) =>
-      this.#projects.where(each => each.pool_repository_id === pool).length > 0;
-    const pool = this.#pools.any(this.#random, ({ id }) => !isUsed(id));
+  function deletePool(): void {
+    const isUsed = (pool: number) => projects.where(each => each.pool_repository_id === pool).length > 0;
+    const pool = pools.any(({ id }) => !isUsed(id));
     if (pool === undefined) return;
-    this.#pools.remove(({ id }) => id === pool.id);
-    this.#removeDirectories(({ kind, id }) => kind === 'pool' && id === pool.id);
+    pools.remove(({ id }) => id === pool.id);
+    removeDirectories(({ kind, id }) => kind === 'pool' && id === pool.id);
   }
 }
 

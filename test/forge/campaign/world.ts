@@ -2,7 +2,7 @@
 
 import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Numbers } from '../../numbers.ts';
+import { type Numbers, oneOf } from '../../numbers.ts';
 
 /** Something that takes space, with the names of the owners for whom it counts; nobody's without any. */
 export interface Stored {
@@ -21,23 +21,71 @@ export interface Campaign {
 }
 
 type Value = number | string | boolean | null;
-type Row = { readonly id: number } & Readonly<Record<string, Value>>;
+type Columns = Readonly<Record<string, Value>>;
+type Row<Of extends Columns> = Of & { readonly id: number };
 
-/** The rows of a table, as they are once its statements were run. */
-export class Table<Columns extends Row> {
-  readonly rows = new Map<number, Columns>();
-  readonly #name: string;
-  readonly #statements: string[];
-  #lastId = 0;
+/** The chances of a campaign, and its tables, whose changes are statements. */
+export class Chances {
+  readonly random: Numbers;
+  readonly #statements: string[] = [];
 
-  constructor(name: string, statements: string[]) {
-    this.#name = `"${name}"`;
-    this.#statements = statements;
+  constructor(random: Numbers) {
+    this.random = random;
   }
 
-  add(row: Omit<Columns, 'id'>): Columns {
-    // The spread of the columns and an id is a row.
-    const added = { ...row, id: ++this.#lastId } as Columns;
+  /** `usual`: the columns besides the id, for rows that say nothing else. */
+  table<Of extends Columns>(name: string, usual: Of): Table<Of> {
+    return new Table(`"${name}"`, usual, this.#statements, this.random);
+  }
+
+  statements(): string {
+    return `BEGIN;\n${this.#statements.splice(0).join(';\n')};\nCOMMIT;`;
+  }
+
+  /** True one time in so many. */
+  isOneIn(times: number): boolean {
+    return this.random(times) === 0;
+  }
+
+  oneOf<Item>(items: readonly Item[]): Item {
+    return oneOf(items, this.random);
+  }
+
+  /** The bytes of something new. */
+  size(): number {
+    return 1 + this.random(5000);
+  }
+
+  /** Does one of these, the first as often as its number says among all of them. */
+  oneByWeight(choices: readonly (readonly [number, () => void])[]): void {
+    let left = this.random(choices.reduce((sum, [weight]) => sum + weight, 0));
+    for (const [weight, act] of choices) {
+      left -= weight;
+      if (left >= 0) continue;
+      act();
+      return;
+    }
+  }
+}
+
+/** The rows of a table, as they are once its statements were run. */
+class Table<Of extends Columns> {
+  readonly rows = new Map<number, Row<Of>>();
+  readonly #name: string;
+  readonly #usual: Of;
+  readonly #statements: string[];
+  readonly #random: Numbers;
+  #lastId = 0;
+
+  constructor(name: string, usual: Of, statements: string[], random: Numbers) {
+    this.#name = name;
+    this.#usual = usual;
+    this.#statements = statements;
+    this.#random = random;
+  }
+
+  add(row: Partial<Of>): Row<Of> {
+    const added = { ...this.#usual, ...row, id: ++this.#lastId };
     this.rows.set(added.id, added);
     const names = Object.keys(added).map(name => `"${name}"`);
     this.#statements.push(
@@ -46,7 +94,7 @@ export class Table<Columns extends Row> {
     return added;
   }
 
-  change(id: number, to: Partial<Columns>): void {
+  change(id: number, to: Partial<Of>): void {
     const row = this.rows.get(id);
     if (row === undefined) throw new Error(`${this.#name} has no row ${id}`);
     this.rows.set(id, { ...row, ...to });
@@ -54,7 +102,7 @@ export class Table<Columns extends Row> {
     this.#statements.push(`UPDATE ${this.#name} SET ${pairs.join(', ')} WHERE id = ${id}`);
   }
 
-  remove(isMeant: (row: Columns) => boolean): readonly Columns[] {
+  remove(isMeant: (row: Row<Of>) => boolean): readonly Row<Of>[] {
     const gone = this.where(isMeant);
     for (const { id } of gone) {
       this.rows.delete(id);
@@ -63,18 +111,18 @@ export class Table<Columns extends Row> {
     return gone;
   }
 
-  get all(): readonly Columns[] {
+  get all(): readonly Row<Of>[] {
     return [...this.rows.values()];
   }
 
-  where(isMeant: (row: Columns) => boolean): readonly Columns[] {
+  where(isMeant: (row: Row<Of>) => boolean): readonly Row<Of>[] {
     return this.all.filter(isMeant);
   }
 
   /** One of those that are meant; undefined: there is none. */
-  any(random: Numbers, isMeant: (row: Columns) => boolean = () => true): Columns | undefined {
+  any(isMeant: (row: Row<Of>) => boolean = () => true): Row<Of> | undefined {
     const found = this.where(isMeant);
-    return found[random(Math.max(1, found.length))];
+    return found[this.#random(Math.max(1, found.length))];
   }
 }
 
@@ -100,20 +148,4 @@ export function repositoryBytes(path: string): number {
 
 export function removeRepository(path: string): void {
   rmSync(path, { recursive: true });
-}
-
-/** True one time in so many. */
-export function isOneIn(times: number, random: Numbers): boolean {
-  return random(times) === 0;
-}
-
-/** Does one of these, the first as often as its number says among all of them. */
-export function oneByWeight(random: Numbers, choices: readonly (readonly [number, () => void])[]): void {
-  let left = random(choices.reduce((sum, [weight]) => sum + weight, 0));
-  for (const [weight, act] of choices) {
-    left -= weight;
-    if (left >= 0) continue;
-    act();
-    return;
-  }
 }
