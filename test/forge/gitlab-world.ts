@@ -214,7 +214,7 @@ export const gitlabUnowned = [
   { reason: 'artifacts_orphaned', count: 1, bytes: 9 },
 ];
 
-export function hashOf(id: number): string {
+export function hashOf(id: number | string): string {
   return createHash('sha256').update(String(id)).digest('hex');
 }
 

@@ -13,20 +13,10 @@ async function open(t: Test, more: Partial<ForgeSettings> = {}, artifacts?: 'who
   return { sql, readings: new Readings(t, settingsFor(address, { kind: 'gitlab', ...more })) };
 }
 
-function matches(t: Test, readings: Readings, level: 'top' | 'namespace'): void {
-  for (const [owner, leaves] of Object.entries(gitlabExpected[level])) {
-    t.strictSame(readings.bytesOf(owner), leaves, owner);
-  }
-  t.strictSame(
-    [...readings.owners.values()].map(({ name }) => name).sort(),
-    Object.keys(gitlabExpected[level]).sort(),
-  );
-}
-
 t.test('the top-level namespace owns what is below it', async t => {
   const { readings, sql } = await open(t);
   const { unowned } = await readings.read();
-  matches(t, readings, 'top');
+  readings.match(t, gitlabExpected.top);
   const owners = [...readings.owners.values()];
   t.strictSame(
     owners.map(({ name, type, email, isAdmin }) => [name, type, email, isAdmin]),
@@ -71,7 +61,7 @@ t.test('the top-level namespace owns what is below it', async t => {
 t.test('with OWNER = namespace a group owns what is in it, and those above own the group', async t => {
   const { readings } = await open(t, { ownerLevel: 'namespace' });
   await readings.read();
-  matches(t, readings, 'namespace');
+  readings.match(t, gitlabExpected.namespace);
   t.strictSame(readings.members, [
     { organization: 9, owners: [1, 2], members: [3] },
     { organization: 10, owners: [1], members: [3] },
@@ -84,7 +74,7 @@ t.test('the table of artifacts is found by its former name, too', async t => {
   // Namespaces of users may have no type in GitLab of 2021.
   await sql("UPDATE namespaces SET type = NULL WHERE type = 'User'");
   await readings.read();
-  matches(t, readings, 'top');
+  readings.match(t, gitlabExpected.top);
 });
 
 t.test('a part of the divided table of artifacts is not taken for all of it', async t => {

@@ -1,8 +1,8 @@
 /** A Gogs with made rows and files, and what each owner has there by the count of the one who made it. */
 
-import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hashOf } from './gitlab-world.ts';
 import type { Rows, Tables } from './made.ts';
 
 /** Tables as the models of Gogs 0.14 have them, as far as they say something of owners and bytes. */
@@ -16,23 +16,8 @@ export const gogsTables: Tables = {
   release: { id: 'key', repo_id: 'number' },
 };
 
-const users = [
-  { id: 1, name: 'Alice', type: 0, admin: false },
-  { id: 2, name: 'bob', type: 0, admin: true },
-  { id: 3, name: 'Acme', type: 1, admin: false },
-  { id: 7, name: 'carl', type: 0, admin: false },
-];
-
-const repositories = [
-  { id: 1, owner: 1, name: 'App', private: false },
-  { id: 2, owner: 1, name: 'secret', private: true },
-  { id: 3, owner: 3, name: 'site', private: false },
-  { id: 4, owner: 2, name: 'app', private: false },
-  { id: 8, owner: 99, name: 'left', private: true },
-];
-
 interface LfsRow {
-  readonly repository: number;
+  readonly repo_id: number;
   readonly object: string;
   readonly size: number;
 }
@@ -41,23 +26,14 @@ interface LfsRow {
  * More than a page of one repository; an object that two of an owner's have; one of two owners; and orphans.
  */
 const lfs: readonly LfsRow[] = [
-  ...Array.from({ length: 2500 }, (_, at) => ({ repository: 3, object: `site ${at}`, size: 10 + at })),
-  { repository: 1, object: 'twice', size: 1000 },
-  { repository: 2, object: 'twice', size: 1000 },
-  { repository: 1, object: 'shared', size: 20_000 },
-  { repository: 4, object: 'shared', size: 20_000 },
-  { repository: 8, object: 'without an owner', size: 3000 },
-  { repository: 55, object: 'of no repository', size: 400 },
-  { repository: 55, object: 'shared', size: 20_000 },
-];
-
-const issues = [
-  { id: 1, repository: 1 },
-  { id: 2, repository: 3 },
-];
-const releases = [
-  { id: 1, repository: 3 },
-  { id: 2, repository: 4 },
+  ...Array.from({ length: 2500 }, (_, at) => ({ repo_id: 3, object: `site ${at}`, size: 10 + at })),
+  { repo_id: 1, object: 'twice', size: 1000 },
+  { repo_id: 2, object: 'twice', size: 1000 },
+  { repo_id: 1, object: 'shared', size: 20_000 },
+  { repo_id: 4, object: 'shared', size: 20_000 },
+  { repo_id: 8, object: 'without an owner', size: 3000 },
+  { repo_id: 55, object: 'of no repository', size: 400 },
+  { repo_id: 55, object: 'shared', size: 20_000 },
 ];
 
 /** `bytes`: null for a row whose file is gone. */
@@ -71,42 +47,42 @@ const attachments = [
 ];
 
 export const gogsRows: Rows = {
-  user: users.map(({ id, name, type, admin }) => ({
-    id,
-    name,
-    lower_name: name.toLowerCase(),
-    email: `${name}@git.example`,
-    type,
-    is_admin: admin,
-  })),
-  repository: repositories.map(({ id, owner, name, private: isPrivate }) => ({
-    id,
-    owner_id: owner,
-    lower_name: name.toLowerCase(),
-    is_private: isPrivate,
-  })),
+  user: [
+    { id: 1, name: 'Alice', type: 0, is_admin: false },
+    { id: 2, name: 'bob', type: 0, is_admin: true },
+    { id: 3, name: 'Acme', type: 1, is_admin: false },
+    { id: 7, name: 'carl', type: 0, is_admin: false },
+  ].map(row => ({ ...row, lower_name: row.name.toLowerCase(), email: `${row.name}@git.example` })),
+  repository: [
+    { id: 1, owner_id: 1, lower_name: 'app', is_private: false },
+    { id: 2, owner_id: 1, lower_name: 'secret', is_private: true },
+    { id: 3, owner_id: 3, lower_name: 'site', is_private: false },
+    { id: 4, owner_id: 2, lower_name: 'app', is_private: false },
+    { id: 8, owner_id: 99, lower_name: 'left', is_private: true },
+  ],
   org_user: [
     { id: 1, uid: 1, org_id: 3, is_owner: true },
     { id: 2, uid: 7, org_id: 3, is_owner: false },
   ],
-  lfs_object: lfs.map(({ repository, object, size }) => ({
-    repo_id: repository,
-    oid: createHash('sha256').update(object).digest('hex'),
-    size,
-  })),
+  lfs_object: lfs.map(({ object, ...row }) => ({ ...row, oid: hashOf(object) })),
   attachment: attachments.map(({ name, issue, release }, at) => ({
     id: at + 1,
     uuid: uuidOf(name),
     issue_id: issue,
     release_id: release,
   })),
-  issue: issues.map(({ id, repository }) => ({ id, repo_id: repository })),
-  release: releases.map(({ id, repository }) => ({ id, repo_id: repository })),
+  issue: [
+    { id: 1, repo_id: 1 },
+    { id: 2, repo_id: 3 },
+  ],
+  release: [
+    { id: 1, repo_id: 3 },
+    { id: 2, repo_id: 4 },
+  ],
 };
 
 function uuidOf(name: string): string {
-  const digits = createHash('sha256').update(name).digest('hex');
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+  return hashOf(name).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 }
 
 /** Writes the files of attachments below this directory. */

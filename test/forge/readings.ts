@@ -82,6 +82,13 @@ export class Readings {
     return Object.fromEntries(own.map(({ subject, bytes }) => [subject, bytes]));
   }
 
+  /** Compares the bytes of each owner, and who is one. */
+  match(t: Test, expected: Readonly<Record<string, Readonly<Record<string, number>>>>): void {
+    for (const [owner, leaves] of Object.entries(expected)) t.strictSame(this.bytesOf(owner), leaves, owner);
+    const names = [...this.owners.values()].map(({ name }) => name);
+    t.strictSame(names.sort(), Object.keys(expected).sort());
+  }
+
   isPublic(repository: string): boolean {
     return isAmong(this.#publicHashes, this.reader.hashOf(repository));
   }
