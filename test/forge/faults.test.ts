@@ -97,9 +97,7 @@ for (const engine of engines) {
     t.match(gone, /ForgeFault.*team_user/);
     t.equal((await faultOf(readings)).code, 'schema');
   });
-}
 
-for (const engine of engines) {
   t.test(`${engine}: a server that is stopped is told within five seconds, and read again`, async t => {
     const server = await startServer(t, engine);
     const readings = new Readings(t, settingsFor(server.address('softquota', 'secret')));
@@ -113,9 +111,7 @@ for (const engine of engines) {
     server.go();
     await readings.read('anew');
   });
-}
 
-for (const engine of engines) {
   t.test(`${engine}: a server that stops between two statements is told as soon`, async t => {
     const server = await startServer(t, engine);
     const settings = settingsFor(server.address('softquota', 'secret'));

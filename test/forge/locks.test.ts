@@ -21,17 +21,19 @@ t.setTimeout(300_000);
 
 const writer = fileURLToPath(new URL('writer.ts', import.meta.url));
 
+const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`;
+const alices = "(SELECT min(id) FROM repository WHERE owner_name = 'alice')";
+/** Makes LFS objects of Alice. */
+const objects = `INSERT INTO lfs_meta_object (oid, size, repository_id) ${numbers}
+  SELECT lower(hex(randomblob(32))), 1, ${alices} FROM n`;
+
 for (const mode of ['DELETE', 'WAL'] as const) {
   t.test(`${mode}: no write is refused or waits long while ${rows} objects are read`, async t => {
     const folder = folderWith(t, {});
     const file = join(folder, 'gitea.db');
-    writeSqlite(file);
-    const db = new DatabaseSync(file);
-    db.exec(`PRAGMA journal_mode = ${mode}`);
-    db.exec(`INSERT INTO lfs_meta_object (oid, size, repository_id) WITH RECURSIVE n(i) AS
-      (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
-      SELECT lower(hex(randomblob(32))), 1, (SELECT min(id) FROM repository WHERE owner_name = 'alice') FROM n`);
-    db.close();
+    const sql = writeSqlite(file);
+    sql(`PRAGMA journal_mode = ${mode}`);
+    sql(objects);
 
     const child = spawn(process.execPath, [writer, file], { stdio: ['pipe', 'pipe', 'inherit'] });
     t.teardown(() => child.kill());
@@ -71,10 +73,7 @@ t.test('with a DELETE journal no statement keeps its lock for long, however larg
   writeSqlite(file);
   const db = new DatabaseSync(file);
   db.exec('PRAGMA journal_mode = DELETE');
-  const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`;
-  const alices = "(SELECT min(id) FROM repository WHERE owner_name = 'alice')";
-  db.exec(`INSERT INTO lfs_meta_object (oid, size, repository_id) ${numbers}
-    SELECT lower(hex(randomblob(32))), 1, ${alices} FROM n`);
+  db.exec(objects);
   db.exec(`INSERT INTO package_blob (size, hash_md5, hash_sha1, hash_sha256, hash_sha512, created_unix) ${numbers}
     SELECT 1, hex(randomblob(16)), hex(randomblob(20)), hex(randomblob(32)), hex(randomblob(64)), 1 FROM n`);
   db.exec(`INSERT INTO user (lower_name, name, email, passwd, type, max_repo_creation, avatar, avatar_email) ${numbers}
@@ -101,10 +100,8 @@ t.test('a file in WAL mode that no forge has open is read, and nothing is left b
   const folder = folderWith(t, {});
   mkdirSync(join(folder, 'data'));
   const file = join(folder, 'data', 'gitea.db');
-  writeSqlite(file);
-  const db = new DatabaseSync(file);
-  db.exec('PRAGMA journal_mode = WAL');
-  db.close();
+  const sql = writeSqlite(file);
+  sql('PRAGMA journal_mode = WAL');
   const { mtimeMs } = statSync(file);
   const readings = new Readings(t, settingsFor(`sqlite:${file}`));
   await readings.read();
@@ -112,9 +109,7 @@ t.test('a file in WAL mode that no forge has open is read, and nothing is left b
   t.strictSame(readdirSync(join(folder, 'data')), ['gitea.db']);
   t.equal(statSync(file).mtimeMs, mtimeMs);
 
-  const command = new DatabaseSync(file);
-  command.exec('UPDATE lfs_meta_object SET size = size + 1 WHERE id = 1');
-  command.close();
+  sql('UPDATE lfs_meta_object SET size = size + 1 WHERE id = 1');
   t.strictSame(readdirSync(join(folder, 'data')), ['gitea.db'], 'a command of the forge has come and gone');
   await t.rejects(readings.read(), /opened or replaced/);
   await readings.read('anew');

@@ -8,7 +8,7 @@ import { anySession, anyToken, ownerRow } from '../../src/wire/index.ts';
 import { measure } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import type { Tab } from '../e2e/browser.ts';
-import { choose, field, isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { choose, field, isLoaded, reads, readsNoMore, Web, wordsOf } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -40,9 +40,7 @@ const web = await Web.open(t);
 const token = await world.newToken('admin1', ['all']);
 const at = (path: string) => web.signedIn(world.url, token, path);
 
-async function namesIn(tab: Tab): Promise<readonly string[]> {
-  return tab.page.$$eval('main tbody tr > :first-child a', links => links.map(link => link.innerText));
-}
+const namesIn = (tab: Tab) => wordsOf(tab, 'main tbody tr > :first-child a');
 
 t.test('the numbers of the overview lead to the list of those very owners, with the same state', async t => {
   const tab = await at('./');
@@ -155,7 +153,7 @@ t.test('a link to all of a list that was searched empties the search', async t =
 t.test('times have the day and the zone', async t => {
   const tab = await at('events');
   await isLoaded(tab);
-  const times = await tab.page.$$eval('main time', found => found.map(time => time.innerText));
+  const times = await wordsOf(tab, 'main time');
   t.ok(times.length > 3);
   for (const time of times) t.match(time, /\d{4}.*\d{1,2}:\d\d.*(UTC|GMT|[A-Z]{3,4})/);
 });
@@ -204,7 +202,7 @@ t.test('each page leads to its help, which names only commands that there are', 
   await tab.click('main a::-p-text(Help)');
   await reads(tab, 'Help', 'h1');
   t.match(tab.page.url(), /help#events$/);
-  const commands = await tab.page.$$eval('main code', found => found.map(code => code.innerText));
+  const commands = await wordsOf(tab, 'main code');
   t.ok(commands.length > 20);
   for (const command of commands) {
     const words = command
@@ -216,23 +214,8 @@ t.test('each page leads to its help, which names only commands that there are', 
       command,
     );
   }
-  for (const page of [
-    './',
-    'owners',
-    'owners/lena',
-    'groups',
-    'rules',
-    'policy',
-    'requests',
-    'scans',
-    'notices',
-    'hosts',
-    'tokens',
-    'admin/auths',
-    'mine',
-    'mine/tokens',
-    'repositories',
-  ]) {
+  const pages = ['./', 'owners', 'owners/lena', 'groups', 'rules', 'policy', 'requests', 'scans', 'notices'];
+  for (const page of [...pages, 'hosts', 'tokens', 'admin/auths', 'mine', 'mine/tokens', 'repositories']) {
     await tab.go(new URL(page, world.url).href);
     await isLoaded(tab);
     const [, id = ''] = String(await tab.page.$eval('.page-head a[href*="help#"]', link => link.href)).split(

@@ -39,6 +39,15 @@ async function labelled(tab: Tab, label: string): Promise<string> {
 
 const fill = async (tab: Tab, label: string, text: string) => tab.fill(await labelled(tab, label), text);
 
+/** Opens the form of a new source, and fills in its name and its provider. */
+async function describe(tab: Tab, name: string, issuer: string, client: string, secret: string) {
+  await tab.click('main ::-p-text(New source)');
+  await fill(tab, 'Name', name);
+  await fill(tab, 'Issuer or discovery URL', issuer);
+  await fill(tab, 'Client ID', client);
+  await fill(tab, 'Client secret', secret);
+}
+
 /**
  * Tells whether the page has it anywhere, seen or not: as it stands there, in what is typed, or in what it
  * remembers.
@@ -55,11 +64,7 @@ async function shows(tab: Tab, text: string): Promise<boolean> {
 t.test('an administrator makes a source, tries claims by it, and changes nothing by trying', async t => {
   const tab = await web.signedIn(world.url, admin, 'admin/auths');
   await reads(tab, 'No sources yet.', 'main');
-  await tab.click('main ::-p-text(New source)');
-  await fill(tab, 'Name', oddNames.script);
-  await fill(tab, 'Issuer or discovery URL', 'http://127.0.0.1:1/');
-  await fill(tab, 'Client ID', 'softquota');
-  await fill(tab, 'Client secret', 'a secret that is nowhere');
+  await describe(tab, oddNames.script, 'http://127.0.0.1:1/', 'softquota', 'a secret that is nowhere');
   await fill(tab, labels[0], 'groups');
   await fill(tab, labels[1], '{"staff": ["gold", "tin"], "guests": "bronze"}');
   await reads(tab, 'at "guests": expected a list of quota groups', 'main');
@@ -104,11 +109,7 @@ t.test('an administrator makes a source, tries claims by it, and changes nothing
 t.test('an administrator sets up a source and tries claims; groups come and go with the claim', async t => {
   const provider = await realProvider(t);
   const tab = await web.signedIn(world.url, admin, 'admin/auths');
-  await tab.click('main ::-p-text(New source)');
-  await fill(tab, 'Name', 'company');
-  await fill(tab, 'Issuer or discovery URL', provider.issuer);
-  await fill(tab, 'Client ID', provider.client.id);
-  await fill(tab, 'Client secret', provider.client.secret);
+  await describe(tab, 'company', provider.issuer, provider.client.id, provider.client.secret);
   await fill(tab, labels[0], 'groups');
   await fill(tab, labels[1], '{"staff": ["gold"], "guests": ["bronze"]}');
   await tab.click(`main label ::-p-text(${labels[2]})`);
@@ -155,11 +156,7 @@ t.test('an administrator sets up a source and tries claims; groups come and go w
 t.test('signing out at the provider as well: somebody else can sign in there afterwards', async t => {
   const provider = await realProvider(t);
   const tab = await web.signedIn(world.url, admin, 'admin/auths');
-  await tab.click('main ::-p-text(New source)');
-  await fill(tab, 'Name', 'shared desk');
-  await fill(tab, 'Issuer or discovery URL', provider.issuer);
-  await fill(tab, 'Client ID', provider.client.id);
-  await fill(tab, 'Client secret', provider.client.secret);
+  await describe(tab, 'shared desk', provider.issuer, provider.client.id, provider.client.secret);
   await tab.click('main label ::-p-text(Also end the session at the provider at sign-out)');
   await tab.click('main ::-p-text(Create the source)');
   await reads(tab, 'shared desk is saved.', 'main');

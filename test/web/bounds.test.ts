@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { measure, repository } from '../api/people.ts';
 import { World } from '../api/world.ts';
-import type { Tab } from '../e2e/browser.ts';
-import { barriersInAnyLook, choose, field, isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { barriersInAnyLook, choose, field, opener, reads, readsNoMore, Web, wordsOf } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -19,11 +18,7 @@ const web = await Web.open(t);
 const token = await world.newToken('admin1', ['all']);
 const tab = await web.signedIn(world.url, token);
 
-const open = async (path: string) => {
-  await tab.go(new URL(path, world.url).href);
-  await isLoaded(tab);
-};
-const labels = ({ page }: Tab) => page.$$eval('main form label', all => all.map(each => each.innerText));
+const open = opener(world.url, tab);
 
 t.test('the form of a rule has the fields that suit what is limited', async t => {
   await open('rules');
@@ -35,7 +30,12 @@ t.test('the form of a rule has the fields that suit what is limited', async t =>
     await choose(tab, 'What is limited', scope);
     await readsNoMore(tab, 'Grace', 'main form');
   }
-  t.match(await labels(tab), ['Name of the rule', 'What is limited', 'Limit', 'Everything']);
+  t.match(await wordsOf(tab, 'main form label'), [
+    'Name of the rule',
+    'What is limited',
+    'Limit',
+    'Everything',
+  ]);
   await choose(tab, 'What is limited', 'group');
   await reads(tab, 'it limits the sum of what they all store', 'main form');
   await reads(tab, 'Grace', 'main form');
@@ -145,9 +145,7 @@ t.test('the page of the group has the sum, and the members with their shares, la
   await reads(tab, '93 MB of 80 MB', 'main');
   await reads(tab, '116 %', 'main');
   await reads(tab, '✕ over the limit', 'main');
-  const rows = await tab.page.$$eval('[aria-label="Members, largest first"] tbody tr', all =>
-    all.map(row => row.innerText.replaceAll(/\s+/g, ' ').trim()),
-  );
+  const rows = await wordsOf(tab, '[aria-label="Members, largest first"] tbody tr');
   t.same(rows, ['alice 60 MB 75 %', 'bob 30 MB 37 %', 'carol 3 MB 3 %']);
   const bar = await tab.page.$eval('main .bar', element => element.getAttribute('aria-label'));
   t.equal(bar, 'alice: 60 MB, bob: 30 MB, carol: 3 MB; limit 80 MB');
@@ -161,9 +159,7 @@ t.test('a member sees the sum, the limit and the own share, and nobody else', as
   await reads(own, 'Limits shared with other members', 'main');
   await reads(own, 'All members of course together:', 'main');
   await reads(own, '93 MB of 80 MB', 'main');
-  const legend = await own.page.$$eval('main section[aria-label=course] .legend li', all =>
-    all.map(each => each.innerText.replaceAll(/\s+/g, ' ').trim()),
-  );
+  const legend = await wordsOf(own, 'main section[aria-label=course] .legend li');
   t.same(legend, ['Your share 3 MB', 'Other members 90 MB']);
   await reads(
     own,
@@ -250,9 +246,7 @@ t.test('the page of an owner lists repositories over or near their limit', async
   await reads(tab, ': bob/over, while the owner has 34 MB of 10 GB', '.effect');
   await open('owners/bob');
   await reads(tab, 'Repositories over or near their limit', 'main');
-  const rows = await tab.page.$$eval('main [aria-label^="Repositories over"] tbody tr', all =>
-    all.map(row => row.innerText.replaceAll(/\s+/g, ' ').trim()),
-  );
+  const rows = await wordsOf(tab, 'main [aria-label^="Repositories over"] tbody tr');
   t.match(rows, [
     /^bob\/over ✕ over the limit 2\.1 MB of 2 MB 105 % by rule each-repository of group lab$/,
     /^bob\/near ! near the limit 1\.9 MB of 2 MB 95 % by rule each-repository of group lab$/,

@@ -6,9 +6,8 @@
 import t from 'tap';
 import { z } from 'zod';
 import { printable } from '../../src/text.ts';
-import type { Tab } from '../e2e/browser.ts';
 import { administratorsPages, odd, oddNames, realm } from './realm.ts';
-import { barriersInAnyLook, isLoaded, lookAs, reads, Web } from './world.ts';
+import { barriersInAnyLook, focused, isLoaded, lookAs, opener, reads, tabTo, Web } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -16,10 +15,7 @@ const world = await realm(t);
 const web = await Web.open(t);
 const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
 
-async function open(path: string): Promise<void> {
-  await tab.go(new URL(path, world.url).href);
-  await isLoaded(tab);
-}
+const open = opener(world.url, tab);
 
 t.test('a name with script, quotes, reading direction or emoji is only text, wherever it stands', async t => {
   for (const path of administratorsPages(odd)) {
@@ -119,21 +115,6 @@ t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', as
   }
 });
 
-const focused = ({ page }: Tab) =>
-  page.evaluate('document.activeElement.innerText || document.activeElement.name');
-
-/** Goes on by Tab until what has the focus reads like this. */
-async function tabTo(words: string): Promise<void> {
-  const seen: unknown[] = [];
-  for (let steps = 0; steps < 120; steps++) {
-    await tab.page.keyboard.press('Tab');
-    const now = await focused(tab);
-    if (now === words) return;
-    seen.push(now);
-  }
-  throw new Error(`${words} is not come to: ${seen.join(' | ')}`);
-}
-
 t.test('the first key leads past the navigation', async t => {
   await open('owners');
   await tab.page.keyboard.press('Tab');
@@ -146,7 +127,7 @@ t.test('the first key leads past the navigation', async t => {
 
 t.test('a page that one comes to by a link has the focus on its heading', async t => {
   await open('owners');
-  await tabTo('Policy');
+  await tabTo(tab, 'Policy');
   await tab.page.keyboard.press('Enter');
   await reads(tab, 'Policy', 'h1');
   t.equal(await tab.page.evaluate('document.activeElement.localName'), 'h1');
@@ -154,7 +135,7 @@ t.test('a page that one comes to by a link has the focus on its heading', async 
 
 t.test('a list is sorted by the heading of a column, which says so', async t => {
   await open('owners');
-  await tabTo('Stored');
+  await tabTo(tab, 'Stored');
   await tab.page.keyboard.press('Enter');
   await tab.page.waitForSelector('th[aria-sort=ascending]');
   await tab.page.waitForFunction('document.querySelector("tbody th").innerText !== "acme"');
@@ -163,7 +144,7 @@ t.test('a list is sorted by the heading of a column, which says so', async t => 
 
 t.test('a dialog keeps the focus, is left by Escape, and gives the focus back', async t => {
   await open('groups/free');
-  await tabTo('Delete');
+  await tabTo(tab, 'Delete');
   await tab.page.keyboard.press('Enter');
   await reads(tab, 'Delete the group free?', 'dialog');
   for (let steps = 0; steps < 8; steps++) {
@@ -183,7 +164,7 @@ t.test('a dialog keeps the focus, is left by Escape, and gives the focus back', 
 
 t.test('a rule is made: its kinds are ticked with the space bar', async t => {
   await open('rules');
-  await tabTo('New rule');
+  await tabTo(tab, 'New rule');
   await tab.page.keyboard.press('Enter');
   await reads(tab, 'Kinds of data, counted together', 'main');
   await tab.page.focus('::-p-aria(Name of the rule)');
@@ -199,7 +180,7 @@ t.test('a rule is made: its kinds are ticked with the space bar', async t => {
   await tab.page.keyboard.press('Space');
   await reads(tab, 'size:git:all', 'main');
   await tab.page.waitForSelector('button[type=submit]:not(:disabled)');
-  await tabTo('Create the rule');
+  await tabTo(tab, 'Create the rule');
   await tab.page.keyboard.press('Enter');
   await reads(tab, 'Rule by-keyboard', 'h1');
   t.match((await world.must(200, 'GET', '/admin/quota/rules/by-keyboard')).json, {
@@ -212,10 +193,10 @@ t.test('on a phone the pages are behind a button that says whether it is open', 
   await tab.page.setViewport({ width: 360, height: 800 });
   await open('');
   t.notOk(await (await tab.page.$('nav[aria-label=Pages]'))?.isVisible());
-  await tabTo('Menu');
+  await tabTo(tab, 'Menu');
   await tab.page.keyboard.press('Enter');
   await tab.page.waitForSelector('button[aria-expanded=true]');
-  await tabTo('Owners');
+  await tabTo(tab, 'Owners');
   await tab.page.keyboard.press('Enter');
   await reads(tab, oddNames.emoji.slice(-3), 'main');
 });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { recorded, remember } from '../api/past.ts';
 import { World } from '../api/world.ts';
 import type { Tab } from '../e2e/browser.ts';
-import { barriersInAnyLook, isLoaded, reads, Web } from './world.ts';
+import { barriersInAnyLook, isLoaded, reads, Web, wordsOf } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -32,9 +32,7 @@ t.test('the plot tells in words where growth leads, and every figure as a table'
   t.ok(await tab.page.$('.plot .ahead'), 'a dashed line goes on');
   await tab.click('main ::-p-text(Show as a table)');
   await reads(tab, 'Hourly figures are stored for 14 days, daily figures for 1826 days.', 'main');
-  const cells = await tab.page.$$eval('main [aria-label^="Usage history"] tbody td:first-of-type', found =>
-    found.map(cell => cell.innerText),
-  );
+  const cells = await wordsOf(tab, 'main [aria-label^="Usage history"] tbody td:first-of-type');
   t.same(cells.slice(-5), ['5 GB', '4 GB', '3 GB', '2 GB', '1 GB']);
 });
 

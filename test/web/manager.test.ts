@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { World } from '../api/world.ts';
-import { barriers, field, isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { barriers, field, opener, reads, readsNoMore, tabTo, Web, wordsOf } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -17,23 +17,12 @@ const web = await Web.open(t);
 const admin = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
 const alice = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
 
-const open = async (path: string, tab = admin) => {
-  await tab.go(new URL(path, world.url).href);
-  await isLoaded(tab);
-};
+const open = opener(world.url, admin);
+const openAsAlice = opener(world.url, alice);
 
-const focused = () => admin.page.evaluate('document.activeElement.innerText ?? ""');
-
-/** Goes on by Tab until what has the focus begins like this, and presses Enter. */
 async function enterAt(words: string): Promise<void> {
-  const seen: unknown[] = [];
-  for (let steps = 0; steps < 120; steps++) {
-    await admin.page.keyboard.press('Tab');
-    const now = String(await focused());
-    if (now.startsWith(words)) return admin.page.keyboard.press('Enter');
-    seen.push(now);
-  }
-  throw new Error(`${words} is not come to: ${seen.join(' | ')}`);
+  await tabTo(admin, words);
+  await admin.page.keyboard.press('Enter');
 }
 
 t.test('a server without groups says who gets what, and a group is made by the keyboard alone', async t => {
@@ -106,9 +95,7 @@ t.test('a group that does not exist yet is one link away', async t => {
 
 t.test('the bar has seven entries, and each old address its place below one of them', async t => {
   await open('');
-  const entries = await admin.page.$$eval('nav[aria-label=Pages] > ul:first-of-type a', links =>
-    links.map(link => link.innerText),
-  );
+  const entries = await wordsOf(admin, 'nav[aria-label=Pages] > ul:first-of-type a');
   t.match(entries, ['Overview', 'Owners', 'Repositories', 'Policy', 'Requests', 'Activity', 'Settings']);
   t.equal(entries.length, 7);
   for (const [entry, paths] of [
@@ -127,18 +114,16 @@ t.test(
   'who is no administrator sees usage, space and requests, and no command of administrators',
   async t => {
     await world.must(204, 'DELETE', '/admin/quota/groups/lab/users/alice');
-    await open('mine', alice);
-    const entries = await alice.page.$$eval('nav[aria-label=Pages] > ul:first-of-type a', links =>
-      links.map(link => link.innerText),
-    );
+    await openAsAlice('mine');
+    const entries = await wordsOf(alice, 'nav[aria-label=Pages] > ul:first-of-type a');
     t.same(entries, ['Usage', 'Space', 'Requests']);
     await reads(alice, '▲ limit 1 MB', 'main');
     await reads(alice, 'Oldest figure:', 'main');
-    await open('requests', alice);
+    await openAsAlice('requests');
     await alice.click('main ::-p-text(Ask for more space)');
     await alice.click('form[aria-label="Ask for more space"] button[type=submit]');
     await reads(alice, 'Your request waits for an answer', 'main');
-    await open('space/alice', alice);
+    await openAsAlice('space/alice');
     t.notMatch(await alice.read('main'), /systemctl|worker/);
   },
 );
@@ -162,11 +147,8 @@ t.test('one limit is one row on the page of an owner, on a phone as well', async
   for (const width of [390, 1280]) {
     await admin.page.setViewport({ width, height: 800 });
     await open('owners/bob');
-    const rows = await admin.page.$$eval(
-      'section[aria-label="Deciding limits, by kind of data"] tbody tr',
-      all => all.length,
-    );
-    t.equal(rows, 1);
+    const rows = await wordsOf(admin, 'section[aria-label="Deciding limits, by kind of data"] tbody tr');
+    t.equal(rows.length, 1);
     await admin.click('main td button[aria-expanded]');
     await reads(admin, 'Limit for everybody (TOTAL)', '.effect');
     t.same(await barriers(admin), [], `${width} pixels wide`);

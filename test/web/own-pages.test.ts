@@ -4,7 +4,7 @@ import t from 'tap';
 import { sessionsOf } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import { oddNames } from './realm.ts';
-import { barriersInAnyLook, isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { barriersInAnyLook, isLoaded, reads, readsNoMore, Web, wordsOf } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -32,9 +32,7 @@ t.test('a refused user reads why, what takes most, and whom to ask, and when it 
   await reads(tab, 'Rule “total” of group “free” allows 10 GB for everything together', 'main');
   await reads(tab, '12.4 GB are stored (124 %). To add data again, free at least 2.4 GB.', 'main');
   await reads(tab, 'You cannot add data. You can still delete data.', 'main');
-  const [largest] = await tab.page.$$eval('main [aria-label^="Repositories and other"] tbody tr', rows =>
-    rows.map(row => row.innerText.replaceAll(/\s+/g, ' ')),
-  );
+  const [largest] = await wordsOf(tab, 'main [aria-label^="Repositories and other"] tbody tr');
   t.match(largest, /^the-largest .*9 GB/);
   await reads(tab, 'If that is not enough, ask for more space: quota@forge.example', 'main');
   await reads(tab, 'the server’s next garbage collection (git gc)', 'main');

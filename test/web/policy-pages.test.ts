@@ -7,7 +7,7 @@ import t from 'tap';
 import { apply } from '../api/any-policy.ts';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
-import { barriers, choose, field, isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { barriers, choose, field, isLoaded, reads, readsNoMore, Web, wordsOf } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -29,7 +29,7 @@ t.test('the largest owners come first, and the heading of a column turns the ord
     let names: readonly string[] = [];
     await until(
       async () => {
-        names = await tab.page.$$eval('tbody tr > :first-child', cells => cells.map(cell => cell.innerText));
+        names = await wordsOf(tab, 'tbody tr > :first-child');
         const among = names.filter(name => expected.includes(name));
         return among.join() === expected.join() ? true : null;
       },

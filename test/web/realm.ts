@@ -51,27 +51,15 @@ export async function realm(t: Test, settings: Settings = {}): Promise<World> {
   return world;
 }
 
+const lists = [
+  ...(['overview', 'owners', 'groups', 'rules', 'policy', 'requests', 'scans', 'events'] as const),
+  ...(['notices', 'hosts', 'repositories', 'help', 'tokens', 'auths'] as const),
+];
+
 /** Every page of the administrators, those of one thing for each of these names. */
 export function administratorsPages(names: readonly string[]): readonly string[] {
   return [
-    ...(
-      [
-        'overview',
-        'owners',
-        'groups',
-        'rules',
-        'policy',
-        'requests',
-        'scans',
-        'events',
-        'notices',
-        'hosts',
-        'repositories',
-        'help',
-        'tokens',
-        'auths',
-      ] as const
-    ).map(page => addressOf(page)),
+    ...lists.map(page => addressOf(page)),
     ...names.flatMap(name => (['owner', 'group', 'rule'] as const).map(page => addressOf(page, name))),
     ...names.map(name => `tokens?user=${encodeURIComponent(name)}`),
   ];

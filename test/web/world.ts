@@ -80,6 +80,32 @@ export async function isLoaded(tab: Tab): Promise<void> {
   await tab.page.waitForFunction('document.querySelector("h1") && !document.querySelector(".skeleton")');
 }
 
+/** Opens pages of the daemon at `url` in this tab, and resolves once nothing of one is on its way. */
+export const opener = (url: URL, tab: Tab) => async (path: string) => {
+  await tab.go(new URL(path, url).href);
+  await isLoaded(tab);
+};
+
+/** The words of each of these elements, in one line. */
+export function wordsOf({ page }: Tab, selector: string): Promise<readonly string[]> {
+  return page.$$eval(selector, all => all.map(each => each.innerText.replaceAll(/\s+/g, ' ').trim()));
+}
+
+export const focused = ({ page }: Tab) =>
+  page.evaluate('document.activeElement.innerText || document.activeElement.name');
+
+/** Goes on by Tab until what has the focus begins like this. */
+export async function tabTo(tab: Tab, words: string): Promise<void> {
+  const seen: string[] = [];
+  for (let steps = 0; steps < 120; steps++) {
+    await tab.page.keyboard.press('Tab');
+    const now = String(await focused(tab));
+    if (now.startsWith(words)) return;
+    seen.push(now);
+  }
+  throw new Error(`${words} is not come to: ${seen.join(' | ')}`);
+}
+
 /** Resolves once this can be read somewhere below the selector. */
 export async function reads(tab: Tab, text: string, selector = 'body'): Promise<void> {
   await becomes(tab, textIsThere(text, selector), `${text} was never to be read`);
