@@ -26,7 +26,7 @@ import {
   readObjects,
 } from './forge-schema.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import type { ForgeMembers, ForgeOwner, OwnerKey } from './messages.ts';
+import type { ForgeMembers, ForgeOwner } from './messages.ts';
 
 /** The tables and columns that are read, as in Gitea 1.27.3; see docs/forges. */
 const tables = {
@@ -50,8 +50,10 @@ export const triedSchemaVersion = 343;
 /** Returns the path of a file in one of the forge's directories; null if unknown. */
 export type GiteaFile = (store: GiteaStore, name: string) => string | null;
 
-export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
+/** `areHidden`: the forge hides the pages of all owners. */
+export function giteaSchema(fileIn: GiteaFile, areHidden: () => boolean): ForgeSchema {
   return {
+    ...giteaOwners(tables.user, areHidden),
     needed: tables,
     versionTable: 'version',
     accountTables: ['user', 'org_user', 'team', 'team_user'],
@@ -80,8 +82,6 @@ export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
         count: (db, whose) => countPackages(db, whose, fileIn),
       },
     },
-    eachOwner: (db, take) => eachGiteaOwner(db, tables.user, take),
-    ownerBy: (db, key, value) => giteaOwnerBy(db, tables.user, key, value),
     members: membersIn,
     eachRepository: (db, _owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) =>
@@ -100,38 +100,36 @@ export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
 /** The values of `user.type` that own data: 0 a user, 1 an organization, 4 a bot. */
 const types: Readonly<Record<number, ForgeOwner['type']>> = { 0: 'user', 1: 'organization', 4: 'user' };
 
-/** Reads the owners of Gitea, Forgejo and Gogs, whose table is the same. */
-export async function eachGiteaOwner(
-  db: ForgeDatabase,
+/** The owners of Gitea, Forgejo and Gogs, whose table is the same. */
+export function giteaOwners(
   columns: readonly string[],
-  take: (owner: ForgeOwner) => void,
-): Promise<void> {
-  await eachRow(db, 'user', columns, (id, row) => {
-    const owner = ownerIn(id, row);
-    if (owner !== null) take(owner);
-  });
-}
-
-export async function giteaOwnerBy(
-  db: ForgeDatabase,
-  columns: readonly string[],
-  key: OwnerKey,
-  value: number | string,
-): Promise<ForgeOwner | null> {
-  const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted('user')} WHERE ${db.quoted(key)} = ? LIMIT 1`;
-  const [row] = await db.rows(sql, [value]);
-  return row === undefined ? null : ownerIn(numberAt(row, 0), row);
+  areHidden: () => boolean,
+): Required<Pick<ForgeSchema, 'eachOwner' | 'ownerBy'>> {
+  return {
+    eachOwner: (db, take) => {
+      const isHidden = areHidden();
+      return eachRow(db, 'user', columns, (id, row) => {
+        const owner = ownerIn(id, row, isHidden);
+        if (owner !== null) take(owner);
+      });
+    },
+    ownerBy: async (db, key, value) => {
+      const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted('user')} WHERE ${db.quoted(key)} = ? LIMIT 1`;
+      const [row] = await db.rows(sql, [value]);
+      return row === undefined ? null : ownerIn(numberAt(row, 0), row, areHidden());
+    },
+  };
 }
 
 /**
  * Makes an owner of a row; null for a type that owns nothing. The visibility of the page is 0 for everybody,
  * 1 for signed-in users, 2 for members.
  */
-function ownerIn(id: number, row: Row): ForgeOwner | null {
+function ownerIn(id: number, row: Row, isHidden: boolean): ForgeOwner | null {
   const type = types[numberAt(row, 2)];
   if (type === undefined) return null;
   const owner = { id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) };
-  return numberAt(row, 6) === 0 ? owner : { ...owner, isHidden: true };
+  return numberAt(row, 6) === 0 && !isHidden ? owner : { ...owner, isHidden: true };
 }
 
 /** The value of `team.authorize` for owners. */

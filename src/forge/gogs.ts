@@ -22,7 +22,7 @@ import {
   PartSums,
   type RowOwners,
 } from './forge-schema.ts';
-import { eachGiteaOwner, giteaOwnerBy } from './gitea.ts';
+import { giteaOwners } from './gitea.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import { type ForgeMembers, repositoryHash } from './messages.ts';
 
@@ -38,10 +38,12 @@ const tables = {
 } as const satisfies NeededColumns;
 
 /**
- * Makes the schema of Gogs. `attachmentsPath` finds the directory of attachments each time they are counted.
+ * Makes the schema of Gogs. `attachmentsPath` finds the directory of attachments each time they are counted;
+ * `areHidden`: the forge hides the pages of all owners.
  */
-export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
+export function gogsSchema(attachmentsPath: () => string, areHidden: () => boolean): ForgeSchema {
   return {
+    ...giteaOwners(tables.user, areHidden),
     needed: tables,
     versionTable: 'version',
     accountTables: ['user', 'org_user'],
@@ -55,8 +57,6 @@ export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
         count: (db, whose) => countAttachments(db, whose, attachmentsPath()),
       },
     },
-    eachOwner: (db, take) => eachGiteaOwner(db, tables.user, take),
-    ownerBy: (db, key, value) => giteaOwnerBy(db, tables.user, key, value),
     members: membersIn,
     eachRepository: (db, owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) => {

@@ -28,7 +28,7 @@ export class LossGuard {
   #known: RowSums | null = null;
   #held: { readonly version: number | null; readonly since: number } | null = null;
 
-  /** Uses the ledger's figures, in the form of `Question`, if there was no earlier reading. */
+  /** Uses the ledger's figures, in the form of `ThreadCalls.read`, if there was no earlier reading. */
   remember(known: Float64Array): void {
     this.#known ??= rowSumsOf(known);
   }

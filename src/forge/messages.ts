@@ -122,33 +122,30 @@ export type ReadMode = 'new' | 'full' | 'anew' | 'accepted';
 /** A column for finding an owner: a name in lower case, or an id. */
 export type OwnerKey = 'id' | 'lower_name';
 
-/**
- * A message to the thread. `more` asks for the next chunk, so that the reader gets one at a time. `lfs` asks
- * for the LFS objects of a repository, and `owner` for one owner; both may come at any time. `known` has the
- * current figures for a thread that has not read anything yet: for each owner the forge's id, then the bytes
- * of `forgeLeaves`.
- */
-export type Question =
-  | { readonly ask: 'read'; readonly mode: ReadMode; readonly known: Float64Array }
-  | { readonly ask: 'more' }
-  | { readonly ask: 'lfs'; readonly name: string }
-  | { readonly ask: 'owner'; readonly key: OwnerKey; readonly value: number | string };
+/** Functions that the thread runs for the reader. */
+export interface ThreadCalls {
+  /**
+   * Begins a reading, and returns the first chunk; null if there is none. `known` has the current figures for
+   * a thread that has not read anything yet: for each owner the forge's id, then the bytes of `forgeLeaves`.
+   */
+  read(mode: ReadMode, known: Float64Array): Promise<Chunk | null>;
+  /** Returns the next chunk, so that the reader gets one at a time; null at the end of the reading. */
+  more(): Promise<Chunk | null>;
+  /** Returns the LFS objects of a repository, at any time. */
+  lfsObjects(name: string): Promise<readonly LfsObject[]>;
+  /** Returns one owner, at any time; null if nobody has the name, or if paths do not contain owners. */
+  ownerBy(key: OwnerKey, value: number | string): Promise<ForgeOwner | null>;
+}
 
-export interface Request {
+export interface Request<Name extends keyof ThreadCalls = keyof ThreadCalls> {
   readonly id: number;
-  readonly question: Question;
+  readonly name: Name;
+  readonly args: Parameters<ThreadCalls[Name]>;
 }
 
 export type Answer =
-  | { readonly id: number; readonly found: Found }
+  | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly fault: Pick<ForgeFault, 'code' | 'mend' | 'message'> };
-
-export type Found =
-  /** Null at the end of the reading. */
-  | { readonly chunk: Chunk | null }
-  | { readonly objects: readonly LfsObject[] }
-  /** Null if nobody has the name, or if paths do not contain owners. */
-  | { readonly owner: ForgeOwner | null };
 
 /**
  * A piece of a reading. Chunks come in this order and without unchanged data; if nothing has changed, none

@@ -15,42 +15,17 @@ import { databaseOfGitlab } from './gitlab/config.ts';
 import { praefectTables, withReplicas } from './gitlab/praefect.ts';
 import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
-import type { ForgeKind, ForgeOwner, ForgeSettings, PraefectSettings } from './messages.ts';
+import type { ForgeKind, ForgeSettings, PraefectSettings } from './messages.ts';
 
 export function schemaOf(
   { kind, configFile, ownerLevel }: ForgeSettings,
   env: NodeJS.ProcessEnv,
 ): ForgeSchema {
-  const hides = () => kind !== 'gitlab' && hidesAllPages(kind, configFile, env);
-  switch (kind) {
-    case 'gitea':
-    case 'forgejo':
-      return withPages(giteaSchema(giteaFiles(kind, configFile, env)), hides);
-    case 'gogs':
-      return withPages(
-        gogsSchema(() => gogsAttachments(configFile, env)),
-        hides,
-      );
-    case 'gitlab':
-      return gitlabSchema(ownerLevel);
-  }
-}
-
-/** Marks all owners as hidden while the forge hides all pages. */
-function withPages(schema: ForgeSchema, hides: () => boolean): ForgeSchema {
-  const { eachOwner, ownerBy } = schema;
-  const seen = (owner: ForgeOwner, isHidden: boolean) => (isHidden ? { ...owner, isHidden } : owner);
-  return {
-    ...schema,
-    eachOwner: (db, take) => {
-      const isHidden = hides();
-      return eachOwner(db, owner => take(seen(owner, isHidden)));
-    },
-    ownerBy: async (...question) => {
-      const owner = (await ownerBy?.(...question)) ?? null;
-      return owner === null ? null : seen(owner, hides());
-    },
-  };
+  if (kind === 'gitlab') return gitlabSchema(ownerLevel);
+  const areHidden = () => hidesAllPages(kind, configFile, env);
+  return kind === 'gogs'
+    ? gogsSchema(() => gogsAttachments(configFile, env), areHidden)
+    : giteaSchema(giteaFiles(kind, configFile, env), areHidden);
 }
 
 /** Throws a `ForgeFault` if no database is configured or reached, or if a table or column is missing. */

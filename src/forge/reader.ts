@@ -14,12 +14,11 @@ import {
   type Chunk,
   type ForgeOwner,
   type ForgeSettings,
-  type Found,
   type OwnerKey,
-  type Question,
   type ReadMode,
   type Request,
   repositoryHash,
+  type ThreadCalls,
   type ThreadSettings,
 } from './messages.ts';
 
@@ -30,7 +29,7 @@ export class ForgeReader {
   readonly #settings: ForgeSettings;
   readonly #seed = randomBytes(16).toString('hex');
   #worker: Worker | null = null;
-  readonly #waiting = new Map<number, PromiseWithResolvers<Found>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #lastId = 0;
   #isClosed = false;
 
@@ -39,13 +38,14 @@ export class ForgeReader {
   }
 
   /**
-   * Reads as `Question` describes; one reading at a time. Throws a `ForgeFault`; the next reading reconnects.
+   * Reads as `ThreadCalls` describes; one reading at a time. Throws a `ForgeFault`; the next reading
+   * reconnects.
    */
   async *read(mode: ReadMode, known = new Float64Array()): AsyncGenerator<Chunk, void, void> {
-    let found = await this.#ask({ ask: 'read', mode, known });
-    while ('chunk' in found && found.chunk !== null) {
-      yield found.chunk;
-      found = await this.#ask({ ask: 'more' });
+    let chunk = await this.#call('read', mode, known);
+    while (chunk !== null) {
+      yield chunk;
+      chunk = await this.#call('more');
     }
   }
 
@@ -53,15 +53,13 @@ export class ForgeReader {
    * Returns the largest LFS objects that no other repository has, also during a reading. Throws a
    * `ForgeFault`.
    */
-  async lfsObjects(name: string): Promise<readonly LfsObject[]> {
-    const found = await this.#ask({ ask: 'lfs', name: name.toLowerCase() });
-    return 'objects' in found ? found.objects : [];
+  lfsObjects(name: string): Promise<readonly LfsObject[]> {
+    return this.#call('lfsObjects', name.toLowerCase());
   }
 
   /** Returns the current owner in the forge, also during a reading. Throws a `ForgeFault`. */
-  async ownerBy(key: OwnerKey, value: number | string): Promise<ForgeOwner | null> {
-    const found = await this.#ask({ ask: 'owner', key, value });
-    return 'owner' in found ? found.owner : null;
+  ownerBy(key: OwnerKey, value: number | string): Promise<ForgeOwner | null> {
+    return this.#call('ownerBy', key, value);
   }
 
   /** Returns the hash that stands for the repository `owner/name` in readings. */
@@ -76,12 +74,16 @@ export class ForgeReader {
     await this.#worker?.terminate();
   }
 
-  async #ask(question: Question): Promise<Found> {
+  async #call<Name extends keyof ThreadCalls>(
+    name: Name,
+    ...args: Parameters<ThreadCalls[Name]>
+  ): Promise<Awaited<ReturnType<ThreadCalls[Name]>>> {
     if (this.#isClosed) throw closed();
     const id = ++this.#lastId;
-    const waiting = Promise.withResolvers<Found>();
-    this.#waiting.set(id, waiting);
-    this.#started().postMessage({ id, question } satisfies Request);
+    // The thread answers a call with its result.
+    const waiting = Promise.withResolvers<Awaited<ReturnType<ThreadCalls[Name]>>>();
+    this.#waiting.set(id, waiting as PromiseWithResolvers<unknown>);
+    this.#started().postMessage({ id, name, args } satisfies Request<Name>);
     return waiting.promise.finally(() => this.#waiting.delete(id));
   }
 
@@ -100,7 +102,7 @@ export class ForgeReader {
     });
     worker.on('message', (answer: Answer) => {
       const waiting = this.#waiting.get(answer.id);
-      if ('found' in answer) waiting?.resolve(answer.found);
+      if ('result' in answer) waiting?.resolve(answer.result);
       else waiting?.reject(new ForgeFault(answer.fault.code, answer.fault.message, answer.fault.mend));
     });
     worker.on('exit', () => {

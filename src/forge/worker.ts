@@ -6,7 +6,7 @@ import { SerialQueue } from '../serial-queue.ts';
 import { type ForgeDatabase, forgeFaultOf } from './database.ts';
 import { unownedIn } from './forge-schema.ts';
 import { LossGuard } from './loss-guard.ts';
-import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
+import type { Answer, Chunk, ReadMode, Request, ThreadCalls, ThreadSettings } from './messages.ts';
 import { RowJudge } from './odd-rows.ts';
 import { forgeSchemaVersion, openForgeDatabase, schemaOf } from './open.ts';
 import { ForgeReading } from './reading.ts';
@@ -54,9 +54,34 @@ const lookUps = new Turns();
 /** The current reading. */
 let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
-port.on('message', async ({ id, question }: Request) => {
-  const answer: Answer = await find(question).then(
-    found => ({ id, found }),
+const calls: ThreadCalls = {
+  read: (mode, known) => {
+    chunks = read(mode, known);
+    return calls.more();
+  },
+  more: async () => {
+    if (chunks === null) throw new Error('no reading is under way');
+    const step = await chunks.next();
+    return step.done ? null : step.value;
+  },
+  lfsObjects: name => readings.run(db => schema.lfsObjects(db, name)),
+  ownerBy: async (key, value) => {
+    const lookUp = (db: ForgeDatabase) =>
+      db.consistently(async () => schema.ownerBy?.(db, key, value) ?? null);
+    // The idle connection may have broken, so a second attempt follows.
+    const owner = await lookUps.run(lookUp).catch(() => lookUps.run(lookUp));
+    // An invalid name is judged by the next reading.
+    if (owner === null || nameFault(owner.name) !== null) return null;
+    reading.lookedUp(owner);
+    return owner;
+  },
+};
+
+port.on('message', async ({ id, name, args }: Request) => {
+  // The arguments are those of the call with this name.
+  const call = calls[name] as (...args: Request['args']) => Promise<unknown>;
+  const answer: Answer = await call(...args).then(
+    result => ({ id, result }),
     (error: unknown) => {
       const { code, message, mend } = forgeFaultOf(error);
       return { id, fault: { code, message, mend } };
@@ -64,26 +89,6 @@ port.on('message', async ({ id, question }: Request) => {
   );
   port.postMessage(answer);
 });
-
-async function find(question: Question): Promise<Found> {
-  if (question.ask === 'lfs') {
-    return { objects: await readings.run(db => schema.lfsObjects(db, question.name)) };
-  }
-  if (question.ask === 'owner') {
-    const lookUp = (db: ForgeDatabase) =>
-      db.consistently(async () => schema.ownerBy?.(db, question.key, question.value) ?? null);
-    // The idle connection may have broken, so a second attempt follows.
-    const owner = await lookUps.run(lookUp).catch(() => lookUps.run(lookUp));
-    // An invalid name is judged by the next reading.
-    if (owner === null || nameFault(owner.name) !== null) return { owner: null };
-    reading.lookedUp(owner);
-    return { owner };
-  }
-  if (question.ask === 'read') chunks = read(question.mode, question.known);
-  if (chunks === null) throw new Error('no reading is under way');
-  const step = await chunks.next();
-  return { chunk: step.done ? null : step.value };
-}
 
 async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk, void, void> {
   const isFull = mode !== 'new';

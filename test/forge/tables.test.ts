@@ -51,7 +51,10 @@ t.test('an object counts once for each of its owners, and for nobody where it ha
 t.test('an owner who comes back is told again, whatever the id is', async t => {
   let there: readonly number[] = [];
   const schema: ForgeSchema = {
-    ...giteaSchema(),
+    ...giteaSchema(
+      () => null,
+      () => false,
+    ),
     eachOwner: async (_, take) => {
       for (const id of there) take({ id, name: `owner-${id}`, type: 'user', email: '', isAdmin: false });
     },

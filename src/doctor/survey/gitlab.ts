@@ -7,6 +7,7 @@
  */
 
 import { join } from 'node:path';
+import type { OwnerSource } from '../../layout/index.ts';
 import type { Subject } from '../../quota/index.ts';
 import { fileText, isClosed, isDirectory, liesIn, withAbove } from '../paths.ts';
 import { type ForgeFound, type Proposal, type Recognised, type StorePlace, section } from './plain.ts';
@@ -34,8 +35,7 @@ export function gitlab(
     `${root}/@hashed/*/*/{repo}.wiki.git`,
     ...(isDirectory(join(root, '@groups')) ? [`${root}/@groups/*/*/{repo}.wiki.git`] : []),
   ];
-  const fullpath = { by: 'git-config', key: 'gitlab.fullpath' } as const;
-  const everything = { by: 'fixed', name: owner } as const;
+  const ownedBy = (source: OwnerSource) => [section('repos', hashed, source), section('wiki', wikis, source)];
   const about = named === null ? configurationOf(given, root) : { configFile: named, passedOver: null };
   const { configFile } = about;
   const isForges = configFile !== null && !isForgeAway;
@@ -50,7 +50,7 @@ export function gitlab(
     proposals: [
       ...(isForges ? [byForge(root, cluster)] : []),
       {
-        storages: [section('repos', hashed, fullpath), section('wiki', wikis, fullpath)],
+        storages: ownedBy({ by: 'git-config', key: 'gitlab.fullpath' }),
         ownersFrom: 'gitlab.fullpath in its config',
         advice: [
           noHooks,
@@ -62,7 +62,7 @@ export function gitlab(
       },
     ],
     fallback: {
-      storages: [section('repos', hashed, everything), section('wiki', wikis, everything)],
+      storages: ownedBy({ by: 'fixed', name: owner }),
       ownersFrom: `OWNER = fixed ${owner}`,
       advice: [
         noHooks,

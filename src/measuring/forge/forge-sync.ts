@@ -231,7 +231,7 @@ export class ForgeSync {
     if (modes.indexOf(mode) > modes.indexOf(this.#mode)) this.#mode = mode;
   }
 
-  /** Returns the current figures in the form of the reader's `Question`. */
+  /** Returns the current figures in the form of `ThreadCalls.read`. */
   async #known(): Promise<Float64Array<ArrayBuffer>> {
     const { documents, sources } = this.#options.ledger;
     const known: number[] = [];
