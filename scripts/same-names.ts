@@ -24,7 +24,6 @@ export const deliberate: Readonly<Record<string, string>> = {
   History: shapes,
   NewSource: shapes,
   NewToken: shapes,
-  Question: stores,
   Request: stores,
   Rule: shapes,
   RuleEdit: shapes,
