@@ -9,7 +9,7 @@ import { exposureOf } from '../service/index.ts';
 import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type Installation, setKey } from './installation.ts';
-import { accountOf, modeOf } from './paths.ts';
+import { modeOf, statusOf } from './paths.ts';
 
 export function checkFaults(loaded: config.LoadedConfig | config.RefusedConfig): CheckResult {
   const notes = loaded.notes.map(note => makeFinding('config_note', printable(note), ''));
@@ -78,7 +78,7 @@ function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
 
 /** Hides a file from others. The daemon must still be able to read it: its group is that of DATA_PATH. */
 function hiding(path: string, dataPath: string): string {
-  const gid = accountOf(dataPath)?.gid;
+  const gid = statusOf(dataPath)?.gid;
   const take = commandLine('chmod', 'o-rwx', path);
   if (gid === undefined || gid === statSync(path).gid) return take;
   return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
@@ -117,7 +117,7 @@ function admin(path: string): Finding[] {
 function exposed(installation: Installation): Finding[] {
   const { socket, trustedSocket, adminSocket, dataPath } = installation.loaded.config.server;
   // DATA_PATH belongs to the daemon's user.
-  const daemon = accountOf(dataPath)?.uid;
+  const daemon = statusOf(dataPath)?.uid;
   const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
   const told = new Map<string, Finding>();
   for (const [key, path] of Object.entries(paths)) {

@@ -19,7 +19,7 @@ import { unitFolders } from '../supervised.ts';
 import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type HookUser, type Installation, restart } from './installation.ts';
-import { accountOf } from './paths.ts';
+import { statusOf } from './paths.ts';
 import { type Blocked, blockedFor, blockedWords, mayAskFor } from './rights.ts';
 
 /** `heard`: the daemon has reported its own findings, those about the forge among them. */
@@ -27,7 +27,7 @@ export async function checkForge({ loaded, context }: Installation, heard: boole
   const { forge, server } = loaded.config;
   if (forge === null || heard) return { findings: [] };
   // DATA_PATH belongs to the daemon's user.
-  const user = accountOf(server.dataPath);
+  const user = statusOf(server.dataPath);
   const missed: string[] = [];
   const findings: Finding[] = [];
   if (user !== null && mayAskFor(context.uid, user)) {

@@ -26,12 +26,8 @@ export function modeOf(path: string): number | null {
   return mode === undefined ? null : mode & 0o7777;
 }
 
-/** The user and the group that the path belongs to; null if it is gone or out of reach. */
-export function accountOf(path: string): { readonly uid: number; readonly gid: number } | null {
-  return statusOf(path);
-}
-
-function statusOf(path: string): Stats | null {
+/** Returns null if the path is gone or out of reach. */
+export function statusOf(path: string): Stats | null {
   try {
     return statSync(path);
   } catch {

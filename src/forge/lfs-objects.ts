@@ -69,16 +69,8 @@ export function objectIn(row: Row): LfsObject {
 /** Finds the id of a repository of Gitea, Forgejo or Gogs; null if there is none. */
 async function repositoryIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
   const [owner = '', own = ''] = name.split('/');
-  const [repository, user, id, ownerId, lower, userName] = [
-    'repository',
-    'user',
-    'id',
-    'owner_id',
-    'lower_name',
-    'name',
-  ].map(each => db.quoted(each));
   const rows = await db.rows(
-    `SELECT r.${id}, u.${userName} FROM ${repository} r JOIN ${user} u ON u.${id} = r.${ownerId} WHERE r.${lower} = ?`,
+    `SELECT r.id, u.name FROM repository r JOIN ${db.quoted('user')} u ON u.id = r.owner_id WHERE r.lower_name = ?`,
     [own],
   );
   const found = rows.find(row => textAt(row, 1).toLowerCase() === owner);

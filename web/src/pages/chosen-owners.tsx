@@ -1,12 +1,11 @@
 /** Actions for the owners that were chosen in the list: adding them to a group, or removing them. */
 
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { Choice } from '../parts/field.tsx';
-import { counted } from '../parts/figures.tsx';
 import { Name, Others } from '../parts/name.tsx';
 import { PolicyForm } from '../parts/policy-form.tsx';
 import { Empty, Query } from '../parts/states.tsx';

@@ -1,10 +1,11 @@
 /** Pages of all groups, and of one group with its rules, members and affected owners. */
 
 import { useQuery } from '@tanstack/preact-query';
+import { counted } from '../../../src/text.ts';
 import type { Group as OneGroup, WholePolicy } from '../../../src/wire/index.ts';
 import { groupQuery } from '../api/queries.ts';
 import { WithoutIt } from '../parts/effect.tsx';
-import { Count, counted, limitWords } from '../parts/figures.tsx';
+import { Count, limitWords } from '../parts/figures.tsx';
 import { GroupForm } from '../parts/group-form.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';

@@ -1,14 +1,14 @@
 /** Page of notices: receivers, deliveries that wait or have failed, and tests. */
 
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { NoticeDelivery, NoticePlace } from '../../../src/wire/index.ts';
 import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button, useAction } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
-import { Count, counted, Time } from '../parts/figures.tsx';
+import { Count, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Empty, Fault, Query } from '../parts/states.tsx';

@@ -1,11 +1,11 @@
 /** First page of administrators: problems, and the figures of all owners together. */
 
 import { leaves } from '../../../src/quota/index.ts';
-import { formatBytes, printable } from '../../../src/text.ts';
+import { counted, formatBytes, printable } from '../../../src/text.ts';
 import type { Disk, Overview as Figures, Finding, RefusalsOfDay } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
-import { counted, Size, Time } from '../parts/figures.tsx';
+import { Size, Time } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Path } from '../parts/name.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { OwnerRow, OwnerState, User } from '../../../src/wire/index.ts';
 import { apiUrl, ask } from '../api/ask.ts';
 import { groupNamesQuery, type OwnersAsked, ownersQuery } from '../api/queries.ts';
@@ -11,7 +11,7 @@ import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Choice, changed, Field } from '../parts/field.tsx';
-import { counted, Size, Time } from '../parts/figures.tsx';
+import { Size, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page } from '../parts/page.tsx';

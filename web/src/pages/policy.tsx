@@ -5,6 +5,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import { counted } from '../../../src/text.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { apiUrl } from '../api/ask.ts';
 import { overviewQuery, policyFaultsQuery, policyQuery } from '../api/queries.ts';
@@ -13,7 +14,7 @@ import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Effect, PolicyFaults } from '../parts/effect.tsx';
 import { Check, TextArea } from '../parts/field.tsx';
-import { Count, counted, limitWords, Size } from '../parts/figures.tsx';
+import { Count, limitWords, Size } from '../parts/figures.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { SearchedList } from '../parts/pager.tsx';

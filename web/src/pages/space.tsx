@@ -2,11 +2,11 @@
  * Page about the space in an owner's repositories and how to free it, for the owner and for administrators.
  */
 
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { RepositorySpace } from '../../../src/wire/index.ts';
 import { useSession } from '../api/session.ts';
 import { type SpaceOf, spaceQuery } from '../api/space-queries.ts';
-import { counted, Size, Time } from '../parts/figures.tsx';
+import { Size, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Empty, Query } from '../parts/states.tsx';

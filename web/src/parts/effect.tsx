@@ -5,7 +5,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import type { Subject } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type {
   ChangedOwner,
   DraftPolicy,
@@ -20,7 +20,7 @@ import { to } from '../place.ts';
 import { draftOf, replacementOf } from '../policy/edit.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 import { Confirm, type ConfirmProps } from './dialog.tsx';
-import { counted, Size, scopeWords, useWords } from './figures.tsx';
+import { Size, scopeWords, useWords } from './figures.tsx';
 import { NameLink, Others } from './name.tsx';
 import { Answered, type Asked } from './states.tsx';
 

@@ -77,11 +77,6 @@ export function timeWords(date: Date): string {
   return dayAndTime.format(date);
 }
 
-/** Returns `3 owners` or `1 owner`. */
-export function counted(count: number, one: string, several: string): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : several}`;
-}
-
 export const modeWords = { report: 'report mode', warn: 'only warns' } as const;
 
 /** Scopes of limits in the form that follows a size: `10 GB for each member`. */

@@ -2,10 +2,9 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { PageId } from '../../../src/wire/pages.ts';
 import { forEverybody, to } from '../place.ts';
-import { counted } from './figures.tsx';
 
 export function Name({ children }: { readonly children: string }) {
   const shown = printable(children);

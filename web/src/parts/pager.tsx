@@ -1,10 +1,10 @@
 /** Pagination, and lists that are loaded completely and searched here. */
 
 import type { ComponentChildren } from 'preact';
+import { counted } from '../../../src/text.ts';
 import { useQueryPart } from '../place.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
-import { counted } from './figures.tsx';
 import { Empty } from './states.tsx';
 
 export const pageSize = 50;

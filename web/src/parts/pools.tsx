@@ -2,11 +2,11 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { GroupUsage, OwnPool } from '../../../src/wire/index.ts';
 import { groupUsageQuery } from '../api/queries.ts';
 import { type Segment, SegmentBar } from './bar.tsx';
-import { counted, kindsWords, modeWords, Percent, Size, Use } from './figures.tsx';
+import { kindsWords, modeWords, Percent, Size, Use } from './figures.tsx';
 import { History } from './history.tsx';
 import { NameLink } from './name.tsx';
 import { Panel } from './page.tsx';

@@ -1,6 +1,6 @@
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { ScanReport } from '../../../src/wire/index.ts';
-import { counted, Size, Time } from './figures.tsx';
+import { Size, Time } from './figures.tsx';
 import { Others, Path } from './name.tsx';
 
 const states: Readonly<Record<ScanReport['state'], readonly [words: string, mark: string]>> = {

@@ -2,11 +2,11 @@
 
 import { useState } from 'preact/hooks';
 import { isSubject } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import type { UnitRow } from '../../../src/wire/index.ts';
 import { kindWords } from './bar.tsx';
 import { Button } from './button.tsx';
-import { counted, Size, Time } from './figures.tsx';
+import { Size, Time } from './figures.tsx';
 import { Path } from './name.tsx';
 import { type Column, Table } from './table.tsx';
 

@@ -1,12 +1,12 @@
 /** Files and refs, ordered by the space that their removal frees, with the commands for it. */
 
 import type { ComponentChildren } from 'preact';
-import { printable } from '../../../src/text.ts';
+import { counted, printable } from '../../../src/text.ts';
 import { gitlabMaintenance, isKeptByGitlab } from '../../../src/wire/hidden-refs.ts';
 import type { SpaceReport } from '../../../src/wire/index.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
-import { counted, Size } from '../parts/figures.tsx';
+import { Size } from '../parts/figures.tsx';
 import { Path } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Empty } from '../parts/states.tsx';
