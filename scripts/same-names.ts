@@ -17,7 +17,6 @@ const sections = 'a section or a kind of value of the configuration, beside a fi
 /** The reason of each name that several files export. */
 export const deliberate: Readonly<Record<string, string>> = {
   Answer: stores,
-  Connection: stores,
   Explanation: shapes,
   Group: shapes,
   Growth: shapes,

@@ -7,14 +7,12 @@ import type { reader } from './records.ts';
 import type { RefusedFile } from './set-files.ts';
 import type { unitSets } from './unit-sets.ts';
 
-/** Settings of a new thread, which answers them with the id `opening`. */
+/** Settings of a new thread, which answers them with `open` or `refused`. */
 export interface ThreadSettings {
   readonly file: string;
   /** Tells whether a missing file is created or refused. */
   readonly missing: 'create' | 'refuse';
 }
-
-export const opening = 0;
 
 /** All handlers of a thread, by name. Each returns its answer in chunks, or none. */
 type Handlers = ReturnType<typeof reader> & ReturnType<typeof historian> & ReturnType<typeof unitSets>;
@@ -46,12 +44,16 @@ export interface QuestionRequest {
 export type Request = WritePart | QuestionRequest | { readonly is: 'close' };
 
 /** Each question gets any number of chunks, then `done` or `fault`. */
-export type Answer =
+export type RequestAnswer =
   | { readonly id: number; readonly is: 'chunk'; readonly chunk: readonly unknown[] }
   | { readonly id: number; readonly is: 'done' }
-  | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault }
-  /** Sent once, when the store has been opened. */
-  | { readonly id: typeof opening; readonly is: 'open'; readonly refusedFiles: readonly RefusedFile[] };
+  | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault };
+
+/** The first answer is `open` or `refused`. `refusedFiles`: those with sets that could not be taken over. */
+export type Answer =
+  | RequestAnswer
+  | { readonly is: 'open'; readonly refusedFiles: readonly RefusedFile[] }
+  | { readonly is: 'refused'; readonly fault: StoreFault };
 
 /** A `SoftquotaError`; between threads an error would lose its class and its code. */
 interface StoreFault {

@@ -8,16 +8,35 @@
 
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { entryUrl } from '../../package.ts';
+import { SerialQueue } from '../../serial-queue.ts';
 import type { HistoryStore } from '../history.ts';
 import type { Position } from '../record-store.ts';
-import type { Changes, ReplicatedPosition, Store, UnitRecord, VersionRecord } from '../store.ts';
+import {
+  type Changes,
+  type ReplicatedPosition,
+  recordKinds,
+  type Store,
+  type UnitRecord,
+  type VersionRecord,
+} from '../store.ts';
 import type { KeptSet, UnitSourceStore } from '../unit-sources.ts';
-import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
-import type { AskThread } from './messages.ts';
+import {
+  type Answer,
+  type AskThread,
+  errorOf,
+  type Request,
+  type RequestAnswer,
+  type ThreadSettings,
+  type WritePart,
+} from './messages.ts';
 import { unitsAtOnce } from './rows.ts';
+import type { RefusedFile } from './set-files.ts';
 
 interface SqliteSettings {
   /** Created if it does not exist, readable by its owner only; its directory must exist. */
@@ -126,12 +145,22 @@ function unitSourcesOn(ask: AskThread): UnitSourceStore {
   };
 }
 
+interface Waiting {
+  readonly resolve: (items: unknown[]) => void;
+  readonly reject: (error: Error) => void;
+  readonly items: unknown[];
+}
+
 /** The thread of one file, which is started again after it has ended. */
 class StoreThread {
   readonly #file: string;
   readonly #log: Pick<Log, 'warn'> | undefined;
-  /** Null when a thread has ended, until the next request. */
-  #connection: Promise<Connection> | null = null;
+  /** Null when a thread has ended, until the next request. All requests await the same promise, in order. */
+  #worker: Promise<Worker> | null = null;
+  /** The requests that are not answered yet, by id. */
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #sending = new SerialQueue();
+  #lastId = 0;
   #closed: Promise<void> | null = null;
 
   private constructor(file: string, log: Pick<Log, 'warn'> | undefined) {
@@ -141,74 +170,151 @@ class StoreThread {
 
   static async open(file: string, log: Pick<Log, 'warn'> | undefined): Promise<StoreThread> {
     const thread = new StoreThread(file, log);
-    thread.#connection = thread.#connect('create');
-    await thread.#connection;
+    thread.#worker = thread.#start('create');
+    await thread.#worker;
     return thread;
   }
 
   async write(changes: Changes): Promise<void> {
-    const connection = await this.#connected();
-    await connection.write(changes);
+    await this.#request(id => partsOfWrite(changes).map(part => ({ id, is: 'write', ...part })));
   }
 
-  readonly ask: AskThread = async (name, ...args) => {
-    const connection = await this.#connected();
-    return connection.ask(name, ...args);
+  readonly ask: AskThread = (name, ...args) => {
+    // The cast is safe: the thread answers with the type of the question.
+    return this.#request(id => [{ id, is: 'ask', name, args }]) as ReturnType<AskThread>;
   };
 
+  /** Ends the thread after all earlier requests. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
-  /** All requests await the same promise, so they are served in the order in which they were made. */
-  #connected(): Promise<Connection> {
+  async #request(messagesOf: (id: number) => readonly Request[]): Promise<unknown[]> {
     if (this.#closed) throw away(this.#file, 'the store has been closed');
-    this.#connection ??= this.#reconnect();
-    return this.#connection;
+    this.#worker ??= this.#startAgain();
+    const worker = await this.#worker;
+    const id = ++this.#lastId;
+    const answered = new Promise<unknown[]>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject, items: [] });
+    });
+    const [items] = await Promise.all([answered, this.#send(worker, messagesOf(id))]);
+    return items;
   }
 
-  /** Connects again. A missing file is refused: a new one would only hide that it has gone. */
-  async #reconnect(): Promise<Connection> {
+  /** Posting copies a message, so other work gets its turn between the parts of a large write. */
+  #send(worker: Worker, messages: readonly Request[]): Promise<void> {
+    return this.#sending.run(async () => {
+      for (const [index, message] of messages.entries()) {
+        if (index > 0) await nextTurn();
+        worker.postMessage(message);
+      }
+    });
+  }
+
+  /** Starts another thread. A missing file is refused: a new one would only hide that it has gone. */
+  async #startAgain(): Promise<Worker> {
     try {
-      return await this.#connect('refuse');
+      return await this.#start('refuse');
     } catch (error) {
       throw away(this.#file, messageOf(error), error);
     }
   }
 
-  async #connect(missing: 'create' | 'refuse'): Promise<Connection> {
-    let connected = false;
-    const lost = (reason: Error) => {
-      if (!connected) return;
-      this.#connection = null;
-      if (this.#closed) return;
-      this.#log?.warn({ err: reason, file: this.#file }, 'the thread of the store has ended');
-    };
-    try {
-      const connection = await Connection.open({ file: this.#file, missing }, lost);
-      connected = true;
-      for (const { file, why } of connection.refusedFiles) {
-        const message = 'what a source reported cannot be read, and counts for nothing until it is put again';
-        this.#log?.warn({ file, err: why }, message);
-      }
-      return connection;
-    } catch (error) {
-      this.#connection = null;
-      throw error;
+  /** Resolves when the thread has opened the file. Rejects with `store_refused`. */
+  #start(missing: 'create' | 'refuse'): Promise<Worker> {
+    const file = this.#file;
+    const workerData: ThreadSettings = { file, missing };
+    const worker = new Worker(entryUrl('store/sqlite/worker'), { workerData, name: 'store' });
+    let isOpen = false;
+    let cause: unknown;
+    let refusal: Error | null = null;
+    return new Promise((resolve, reject) => {
+      worker.on('error', error => {
+        cause = error;
+      });
+      worker.on('message', (answer: Answer) => {
+        if (answer.is === 'refused') refusal = errorOf(answer.fault);
+        else if (answer.is === 'open') {
+          isOpen = true;
+          this.#tellRefused(answer.refusedFiles);
+          resolve(worker);
+        } else this.#take(answer);
+      });
+      worker.on('exit', () => {
+        const reason = away(file, 'its thread has ended; the next write starts another', cause);
+        // This comes first, so that nobody uses a thread that has ended.
+        this.#worker = null;
+        reject(refusal ?? reason);
+        for (const waiting of this.#waiting.values()) waiting.reject(reason);
+        this.#waiting.clear();
+        if (isOpen && !this.#closed) {
+          this.#log?.warn({ err: reason, file }, 'the thread of the store has ended');
+        }
+      });
+    });
+  }
+
+  #tellRefused(files: readonly RefusedFile[]): void {
+    const message = 'what a source reported cannot be read, and counts for nothing until it is put again';
+    for (const { file, why } of files) this.#log?.warn({ file, err: why }, message);
+  }
+
+  #take(answer: RequestAnswer): void {
+    const waiting = this.#waiting.get(answer.id);
+    if (answer.is === 'chunk') {
+      waiting?.items.push(...answer.chunk);
+      return;
     }
+    this.#waiting.delete(answer.id);
+    if (answer.is === 'fault') waiting?.reject(errorOf(answer.fault));
+    else waiting?.resolve(waiting.items);
   }
 
   async #close(): Promise<void> {
     try {
-      const connection = await this.#connection;
-      await connection?.close();
+      const worker = await this.#worker;
+      if (worker === null) return;
+      const ended = new Promise(resolve => worker.on('exit', resolve));
+      await this.#send(worker, [{ is: 'close' }]);
+      await ended;
     } catch {
       // It could not be opened again, so there is nothing to end, and all requests were rejected.
     } finally {
       openHere.delete(this.#file);
     }
   }
+}
+
+/** Limit of records in one message: a few milliseconds' work. */
+const mostInPart = 2000;
+
+/** Cuts a write into parts of at most `mostInPart` records; applied one after the other, they do the same. */
+export function partsOfWrite(changes: Changes): readonly Pick<WritePart, 'changes' | 'isLast'>[] {
+  const lists = recordKinds.flatMap(({ fields }) => fields.map(field => [field, changes[field]] as const));
+  // Single values come first: `goneEventsBefore` must not delete events of this write.
+  let part: Changes = Object.fromEntries(lists.filter(([, given]) => given !== undefined && !isList(given)));
+  let room = mostInPart;
+  const parts: Changes[] = [];
+  for (const [field, given = []] of lists) {
+    if (!isList(given)) continue;
+    for (let from = 0; from < given.length; ) {
+      if (room === 0) {
+        parts.push(part);
+        part = {};
+        room = mostInPart;
+      }
+      const some = given.slice(from, from + room);
+      part = { ...part, [field]: some };
+      from += some.length;
+      room -= some.length;
+    }
+  }
+  return [...parts, part].map((each, index) => ({ changes: each, isLast: index === parts.length }));
+}
+
+function isList(given: unknown): given is readonly unknown[] {
+  return Array.isArray(given);
 }
 
 function withLineage(

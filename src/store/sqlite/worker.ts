@@ -16,7 +16,6 @@ import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
 import {
   type Answer,
-  opening,
   type Question,
   type QuestionRequest,
   type Request,
@@ -56,7 +55,7 @@ function serve(db: DatabaseSync): void {
     // All messages that have come meanwhile are delivered before setImmediate's turn.
     if (waiting.push(request) === 1) setImmediate(work);
   });
-  answer({ id: opening, is: 'open', refusedFiles: takeSetFiles(db, join(dirname(file), 'sources')) });
+  answer({ is: 'open', refusedFiles: takeSetFiles(db, join(dirname(file), 'sources')) });
 
   function work(): void {
     const requests = waiting;
@@ -140,6 +139,6 @@ function serve(db: DatabaseSync): void {
 try {
   serve(openDatabase(settings));
 } catch (error) {
-  answer({ id: opening, is: 'fault', fault: storeFaultOf(refusalOf(file, error)) });
+  answer({ is: 'refused', fault: storeFaultOf(refusalOf(file, error)) });
   port.close();
 }
