@@ -43,10 +43,8 @@ export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly 
   return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
 }
 
-/** Shared empty values, since most accounts have no sources, shares or deltas. */
-const noSources: readonly SourceShare[] = [];
-const noShares: ReadonlyMap<string, ShareRecord> = new Map();
-const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
+/** A shared empty list, since most accounts have no sources, shares or deltas. */
+const none: readonly never[] = [];
 
 /** Never changes a list of bytes that it returned: a change makes a new list. */
 export class Account {
@@ -57,10 +55,12 @@ export class Account {
   #partialUnits = 0;
   /** The time of the oldest walk of the units; undefined: to be computed. */
   #oldestWalk: number | null | undefined = null;
-  #sources = noSources;
-  #shares = noShares;
-  /** By leaf; a leaf without deltas has no entry. */
-  #deltas = noDeltas;
+  /** The owner's parts of the sets that programs report. Their units are not among `units`. */
+  sources: readonly SourceShare[] = none;
+  /** The usage on other hosts. */
+  shares: readonly ShareRecord[] = none;
+  /** Of each leaf that has deltas. */
+  #deltas: readonly LeafDeltas[] = none;
   /** The bytes of the units that no ref reaches. */
   #unreachable = noUsage;
   /** The bytes of the units; null: to be added up again. `#ownUsage` adds reports, `#usage` also shares. */
@@ -88,38 +88,25 @@ export class Account {
   }
 
   get isEmpty(): boolean {
-    return this.#units.size === 0 && !this.hasDeltas && !this.hasShares && this.sources.length === 0;
+    return this.#units.size + this.#deltas.length + this.shares.length + this.sources.length === 0;
   }
 
   /** On all hosts. */
   get unitCount(): number {
-    return [...this.#shares.values()].reduce((sum, { units }) => sum + units, this.ownUnitCount);
+    return this.shares.reduce((sum, { units }) => sum + units, this.ownUnitCount);
   }
 
   get ownUnitCount(): number {
     return this.sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
   }
 
-  /** The owner's parts of the sets that programs report. Their units are not among `units`. */
-  get sources(): readonly SourceShare[] {
-    return this.#sources;
-  }
-
-  get shares(): Iterable<ShareRecord> {
-    return this.#shares.values();
-  }
-
-  get hasShares(): boolean {
-    return this.#shares.size > 0;
-  }
-
   get hasDeltas(): boolean {
-    return this.#deltas.size > 0;
+    return this.#deltas.length > 0;
   }
 
   /** True if a unit, on whichever host, could not be measured completely. */
   get partial(): boolean {
-    return this.ownPartial || (this.hasShares && [...this.#shares.values()].some(({ partial }) => partial));
+    return this.ownPartial || this.shares.some(({ partial }) => partial);
   }
 
   /** True if all of `usage` together is at most 2^53 - 1 bytes. */
@@ -145,7 +132,7 @@ export class Account {
 
   /** The part of `usage` that no ref reaches; null: none. */
   get unreachable(): Usage | null {
-    const others = [...this.#shares.values()].flatMap(({ unreachable }) => unreachable ?? []);
+    const others = this.shares.flatMap(({ unreachable }) => unreachable ?? []);
     if (others.length === 0) return this.#unreachable === noUsage ? null : this.#unreachable;
     return leaves.map((leaf, index) =>
       others.reduce((bytes, other) => bytes + (other[leaf] ?? 0), this.#unreachable[index] ?? 0),
@@ -160,7 +147,7 @@ export class Account {
   /** The time of the oldest walk of a unit on any host, in milliseconds since 1970; null: none. */
   get measuredAt(): number | null {
     let oldest = this.ownMeasuredAt;
-    for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
+    for (const { measuredAt } of this.shares) oldest = older(oldest, measuredAt);
     return oldest;
   }
 
@@ -182,29 +169,30 @@ export class Account {
   /** Replaces the owner's part of a source's earlier set. */
   putSource(share: SourceShare): void {
     const before = this.sourceShare(share.source.name);
-    this.#sources = [...this.#sources.filter(one => one !== before), share];
+    this.sources = [...this.sources.filter(one => one !== before), share];
     if (before === undefined || !hasSameFigures(before, share)) this.#tellChange();
   }
 
   /** Removes the owner's part of a source's set. */
   takeSource(share: SourceShare): void {
-    if (!this.#sources.includes(share)) return;
-    this.#sources = this.#sources.filter(one => one !== share);
+    if (!this.sources.includes(share)) return;
+    this.sources = this.sources.filter(one => one !== share);
     this.#tellChange();
   }
 
   sourceShare(source: string): SourceShare | undefined {
-    return this.#sources.find(share => share.source.name === source);
+    return this.sources.find(share => share.source.name === source);
   }
 
   putShare(share: ShareRecord): void {
-    this.#shares = new Map(this.#shares).set(share.host, share);
+    this.shares = [...this.shares.filter(({ host }) => host !== share.host), share];
     this.#tellChange();
   }
 
   takeShare(host: string): void {
-    if (!this.#shares.has(host)) return;
-    this.#shares = without(this.#shares, host);
+    const others = this.shares.filter(share => share.host !== host);
+    if (others.length === this.shares.length) return;
+    this.shares = others;
     this.#tellChange();
   }
 
@@ -222,25 +210,24 @@ export class Account {
   /** Adds a delta, which must be later than all others of this account. */
   addDelta(delta: Delta): void {
     const { leaf } = delta.record;
-    const known = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
-    known.add(delta, this.units);
-    this.#deltas = new Map(this.#deltas).set(leaf, known);
+    const known = this.#deltas.find(deltas => deltas.leaf === leaf);
+    const deltas = known ?? new LeafDeltas(leaf, this.units);
+    deltas.add(delta, this.units);
+    if (known === undefined) this.#deltas = [...this.#deltas, deltas];
     this.#tellChange();
   }
 
   /** Drops deltas that walks have overtaken, or that have lapsed; returns the dropped ones. */
   settleDeltas(monotonicNow: number): readonly DeltaRecord[] {
-    const dropped: DeltaRecord[] = [];
-    for (const [leaf, deltas] of this.#deltas) {
-      dropped.push(...deltas.settle(this.units, monotonicNow));
-      if (deltas.isEmpty) this.#deltas = without(this.#deltas, leaf);
-    }
-    if (dropped.length > 0) this.#tellChange();
+    const dropped = this.#deltas.flatMap(deltas => deltas.settle(this.units, monotonicNow));
+    if (dropped.length === 0) return dropped;
+    this.#deltas = this.#deltas.filter(({ isEmpty }) => !isEmpty);
+    this.#tellChange();
     return dropped;
   }
 
   #unitChanged(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
-    for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
+    for (const deltas of this.#deltas) deltas.unitChanged(before, after);
     this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
     this.#oldestWalk = undefined;
     const isSame = before?.leaf === after?.leaf && before?.bytes === after?.bytes;
@@ -281,21 +268,20 @@ export class Account {
 
   /** Deltas may remove more bytes than there are; then the sum is 0. */
   #withDeltas(unitBytes: Usage): Usage {
-    if (this.#deltas.size === 0) return unitBytes;
-    return unitBytes.map((bytes, index) => {
-      const leaf = leaves[index];
-      const deltas = leaf === undefined ? undefined : this.#deltas.get(leaf);
-      if (deltas === undefined) return bytes;
-      const sum = BigInt(bytes) + deltas.bytes;
+    if (this.#deltas.length === 0) return unitBytes;
+    const sums = [...unitBytes];
+    for (const { leaf, bytes } of this.#deltas) {
+      const index = leafIndex(leaf);
+      const sum = BigInt(sums[index] ?? 0) + bytes;
       if (sum > largest) throw this.#tooLarge();
-      return sum < 0n ? 0 : Number(sum);
-    });
+      sums[index] = sum < 0n ? 0 : Number(sum);
+    }
+    return sums;
   }
 
   #withShares(own: Usage): Usage {
-    if (this.#shares.size === 0) return own;
-    const shares = [...this.#shares.values()].map(({ bytes }) => leaves.map(leaf => bytes[leaf] ?? 0));
-    return this.#sum([own, ...shares]);
+    if (this.shares.length === 0) return own;
+    return this.#sum([own, ...this.shares.map(({ bytes }) => leaves.map(leaf => bytes[leaf] ?? 0))]);
   }
 
   #sum(parts: readonly Usage[]): Usage {
@@ -316,12 +302,6 @@ export class Account {
 
 function hasSameFigures(a: SourceShare, b: SourceShare): boolean {
   return leaves.every((_, index) => a.bytes[index] === b.bytes[index] && a.units[index] === b.units[index]);
-}
-
-function without<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): ReadonlyMap<Key, Value> {
-  const left = new Map(map);
-  left.delete(key);
-  return left;
 }
 
 function older(a: number | null, b: number | null): number | null {

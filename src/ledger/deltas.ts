@@ -17,7 +17,7 @@ export interface Delta {
 }
 
 export class LeafDeltas {
-  readonly #leaf: Leaf;
+  readonly leaf: Leaf;
   #deltas: Delta[] = [];
   /** A big integer, since negative deltas together may pass what a number holds exactly. */
   #bytes = 0n;
@@ -26,7 +26,7 @@ export class LeafDeltas {
   #behind = 0;
 
   constructor(leaf: Leaf, units: Iterable<UnitRecord>) {
-    this.#leaf = leaf;
+    this.leaf = leaf;
     for (const unit of units) if (this.#concerns(unit)) this.#walked += 1;
   }
 
@@ -87,6 +87,6 @@ export class LeafDeltas {
   }
 
   #concerns(unit: UnitRecord): boolean {
-    return unit.kind === 'walked' && unit.leaf === this.#leaf;
+    return unit.kind === 'walked' && unit.leaf === this.leaf;
   }
 }

@@ -290,7 +290,7 @@ class StoreThread {
 const mostInPart = 2000;
 
 /** Cuts a write into parts of at most `mostInPart` records; applied one after the other, they do the same. */
-export function partsOfWrite(changes: Changes): readonly Pick<WritePart, 'changes' | 'isLast'>[] {
+function partsOfWrite(changes: Changes): readonly Pick<WritePart, 'changes' | 'isLast'>[] {
   const lists = recordKinds.flatMap(({ fields }) => fields.map(field => [field, changes[field]] as const));
   // Single values come first: `goneEventsBefore` must not delete events of this write.
   let part: Changes = Object.fromEntries(lists.filter(([, given]) => given !== undefined && !isList(given)));
