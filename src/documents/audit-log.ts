@@ -8,7 +8,7 @@
 
 import type { Work } from '../slices.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { Snapshot } from './change-set.ts';
+import type { Snapshot } from './documents-in-force.ts';
 import { EventIds } from './event-log.ts';
 import type { Description, Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
@@ -69,8 +69,10 @@ export class AuditLog {
     const change = this.#ids.next();
     const author = by === null ? null : { ownerId: by.ownerId, name: by.name, tokenId: by.tokenId };
     const owners = yield* ownersAround(transaction, options.owners);
-    const ownerOf = (id: number | null) =>
-      id === null ? null : (owners.get(id) ?? options.owners.byId(id) ?? null);
+    const ownerOf = (id: number | null) => {
+      const around = id === null ? undefined : owners.get(id);
+      return around?.before ?? around?.after ?? (id === null ? null : (options.owners.byId(id) ?? null));
+    };
     const nameOf = (id: number) => ownerOf(id)?.name ?? `#${id}`;
     const entries: AuditEntry[] = [];
     const events: EventRecord[] = [];
@@ -109,8 +111,8 @@ export class AuditLog {
   }
 }
 
-/** A changed owner: as before the transaction, or if new, as after it. */
-interface OwnerAround extends OwnerRecord {
+/** A changed owner, before and after the transaction. */
+interface OwnerAround {
   readonly before: OwnerRecord | null;
   readonly after: OwnerRecord | null;
 }
@@ -122,13 +124,11 @@ function* ownersAround(
   const found = new Map<number, OwnerAround>();
   for (const key of owners.keys()) {
     const before = known.byKey(key);
-    if (before !== undefined) found.set(before.id, { ...before, before, after: null });
+    if (before !== undefined) found.set(before.id, { before, after: null });
     yield;
   }
   for (const after of owners.values()) {
-    if (after === null) continue;
-    const around = found.get(after.id);
-    found.set(after.id, around === undefined ? { ...after, before: null, after } : { ...around, after });
+    if (after !== null) found.set(after.id, { before: found.get(after.id)?.before ?? null, after });
     yield;
   }
   return found;
@@ -148,8 +148,8 @@ function* changesOf(
 }
 
 function changedOwner(owner: OwnerAround): Changed | null {
-  const before = owner.before === null ? null : describeOwner(owner.before);
-  const after = owner.after === null ? null : describeOwner(owner.after);
+  const before = owner.before && describeOwner(owner.before);
+  const after = owner.after && describeOwner(owner.after);
   return isSame(before, after) ? null : { what: 'owner', before, after };
 }
 

@@ -21,8 +21,7 @@ import {
   type WriteBehind,
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
-import type { ChangeSet, Snapshot } from './change-set.ts';
-import { DocumentsInForce } from './documents-in-force.ts';
+import { type ChangeSet, DocumentsInForce, type Snapshot } from './documents-in-force.ts';
 import type { EventLog } from './event-log.ts';
 import type { Kind } from './kind.ts';
 import { Lineage } from './lineage.ts';

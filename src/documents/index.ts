@@ -8,9 +8,8 @@
  */
 
 export type { Author, PolicyEvent } from './audit-log.ts';
-export { ChangeSet, type Snapshot } from './change-set.ts';
 export { type Applied, Documents } from './documents.ts';
-export { DocumentsInForce } from './documents-in-force.ts';
+export { ChangeSet, DocumentsInForce, type Snapshot } from './documents-in-force.ts';
 export { EventIds, EventLog, type EventStore } from './event-log.ts';
 export type { Kind } from './kind.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';

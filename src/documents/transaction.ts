@@ -5,7 +5,7 @@ import { nameFault } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
 import type { Changes, OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
-import type { ChangeSet } from './change-set.ts';
+import type { ChangeSet } from './documents-in-force.ts';
 import type { Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 

@@ -59,7 +59,7 @@ export class Account {
   sources: readonly SourceShare[] = none;
   /** The usage on other hosts. */
   shares: readonly ShareRecord[] = none;
-  /** Of each leaf that has deltas. */
+  /** One for each leaf that has deltas. */
   #deltas: readonly LeafDeltas[] = none;
   /** The bytes of the units that no ref reaches. */
   #unreachable = noUsage;

@@ -58,11 +58,8 @@ interface ReservationsOptions {
 interface Book {
   /** The oldest first. */
   readonly byId: Map<string, Reservation>;
-  /** The bytes by mask; null: to be added up again. */
-  sums: readonly ReservedBytes[] | null;
   /** Growth of usage up to this has released reservations already. */
   seen: Usage;
-  nextExpiry: number;
 }
 
 /** Milliseconds between two searches for expired reservations. */
@@ -82,7 +79,7 @@ export class Reservations {
   constructor(options: ReservationsOptions) {
     this.#options = { mostOfOwner: 1000, mostInAll: 100_000, ...options };
     this.#timer = setInterval(() => {
-      for (const [ownerKey, book] of this.#books) this.#expire(ownerKey, book);
+      for (const book of this.#books.values()) this.#expire(book);
     }, expiryLookMs).unref();
   }
 
@@ -90,15 +87,13 @@ export class Reservations {
     clearInterval(this.#timer);
   }
 
-  /** Returns reserved bytes by mask, in a new list after each change; null: none. `usage` is the owner's. */
+  /** Returns reserved bytes by mask; null: none. `usage` is the owner's. */
   of(ownerKey: string, usage: Usage): readonly ReservedBytes[] | null {
     const book = this.#books.get(ownerKey);
     if (book === undefined) return null;
-    this.#expire(ownerKey, book);
+    this.#expire(book);
     this.#settleGrowth(book, usage);
-    if (book.byId.size === 0) return null;
-    book.sums ??= sumsOf(book.byId.values());
-    return book.sums;
+    return book.byId.size === 0 ? null : sumsOf(book.byId.values());
   }
 
   besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] | null {
@@ -126,7 +121,7 @@ export class Reservations {
     const ownerKey = this.#owners.get(id);
     const book = ownerKey === undefined ? undefined : this.#books.get(ownerKey);
     if (ownerKey === undefined || book === undefined) return null;
-    this.#expire(ownerKey, book);
+    this.#expire(book);
     return book.byId.get(id) ?? null;
   }
 
@@ -137,12 +132,7 @@ export class Reservations {
   hold(asked: Reservation, usage: Usage): Reservation {
     const { mostOfOwner, mostInAll } = this.#options;
     const { ownerKey, isReported, mask } = asked;
-    const book = this.#books.get(ownerKey) ?? {
-      byId: new Map<string, Reservation>(),
-      sums: null,
-      seen: usage,
-      nextExpiry: Number.POSITIVE_INFINITY,
-    };
+    const book = this.#books.get(ownerKey) ?? { byId: new Map<string, Reservation>(), seen: usage };
     const isFull = book.byId.size >= mostOfOwner || this.#count >= mostInAll;
     if (!isFull || book.byId.has(asked.id)) return this.#put(book, asked);
     const restId = `rest ${ownerKey} ${mask}`;
@@ -168,7 +158,7 @@ export class Reservations {
     this.#count -= 1;
     if (this.#owners.get(id) === ownerKey) this.#owners.delete(id);
     if (book.byId.size === 0) this.#books.delete(ownerKey);
-    this.#changed(ownerKey, book);
+    this.#options.onChange(ownerKey);
   }
 
   /** Ends the reservations of a unit whose bytes were in place before its walk, which the account counts. */
@@ -199,19 +189,13 @@ export class Reservations {
 
   /** Adds a reservation, or replaces the one with its id at the same place in the order of age. */
   #put(book: Book, reservation: Reservation): Reservation {
-    const { ownerKey, id, expiresAt } = reservation;
+    const { ownerKey, id } = reservation;
     if (!book.byId.has(id)) this.#count += 1;
     this.#books.set(ownerKey, book);
     book.byId.set(id, reservation);
-    book.nextExpiry = Math.min(book.nextExpiry, expiresAt);
     this.#owners.set(id, ownerKey);
-    this.#changed(ownerKey, book);
-    return reservation;
-  }
-
-  #changed(ownerKey: string, book: Book): void {
-    book.sums = null;
     this.#options.onChange(ownerKey);
+    return reservation;
   }
 
   #settleGrowth(book: Book, usage: Usage): void {
@@ -229,14 +213,9 @@ export class Reservations {
     }
   }
 
-  #expire(ownerKey: string, book: Book): void {
+  #expire(book: Book): void {
     const now = this.#options.clock.monotonic();
-    if (now < book.nextExpiry) return;
-    book.nextExpiry = Number.POSITIVE_INFINITY;
-    for (const each of [...this.ofOwner(ownerKey).values()]) {
-      if (each.expiresAt <= now) this.release(each);
-      else book.nextExpiry = Math.min(book.nextExpiry, each.expiresAt);
-    }
+    for (const each of book.byId.values()) if (each.expiresAt <= now) this.release(each);
   }
 }
 

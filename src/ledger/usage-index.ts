@@ -246,26 +246,16 @@ export class UsageIndex {
   }
 
   /** Returns the unit with texts that many units share, so that each text is in memory once. */
-  #withSharedTexts({ id, kind, host, name, owner, leaf, reach, ...figures }: UnitRecord): UnitRecord {
-    const { bytes, files, partial, measuredAt, seq, isBilledElsewhere } = figures;
+  #withSharedTexts(unit: UnitRecord): UnitRecord {
+    const { id, kind, host, name, owner, leaf } = unit;
     const known = owner === null ? undefined : this.owners.named(owner);
-    const unit: UnitRecord = {
-      id,
+    return {
+      ...unit,
       kind: kind === 'walked' ? 'walked' : 'reported',
       host: host === this.#host ? this.#host : host,
       name: name === id ? id : name,
       owner: known?.key === owner ? known.key : known?.name === owner ? known.name : owner,
       leaf: leaves[leafIndex(leaf)] ?? leaf,
-      bytes,
-      files,
-      partial,
-      measuredAt,
-      seq,
-    };
-    return {
-      ...unit,
-      ...(reach === undefined ? {} : { reach }),
-      ...(isBilledElsewhere === true ? { isBilledElsewhere } : {}),
     };
   }
 

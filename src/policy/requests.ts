@@ -116,11 +116,7 @@ export function grantRequest(transaction: Transaction, id: string, granted: Gran
   if (end === null) {
     throw new SoftquotaError('invalid', 'until: the request does not say until when, so the grant has to');
   }
-  const {
-    id: allowance,
-    bytes,
-    until,
-  } = createAllowance(transaction.changes, asked.owner, {
+  const allowance = createAllowance(transaction.changes, asked.owner, {
     bytes: granted.bytes ?? asked.bytes,
     until: end,
     why: asked.why,
@@ -129,7 +125,8 @@ export function grantRequest(transaction: Transaction, id: string, granted: Gran
     request: id,
     automatic,
   });
-  const answer = { at: now, by, automatic, words, granted: { allowance, bytes, until } };
+  const { bytes, until } = allowance;
+  const answer = { at: now, by, automatic, words, granted: { allowance: allowance.id, bytes, until } };
   return ended(transaction, id, { ...asked, state: 'granted', answer });
 }
 
