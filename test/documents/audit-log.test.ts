@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { z } from 'zod';
 import type { Author, Kind, PolicyEvent } from '../../src/documents/index.ts';
-import { Ledger } from '../../src/ledger/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
 import {
   addRuleToGroup,
   assign,
@@ -19,7 +19,7 @@ import {
   setGroups,
 } from '../../src/policy/index.ts';
 import type { Changes, Store } from '../../src/store/index.ts';
-import { settings, silentLog, World, walk } from '../ledger/world.ts';
+import { openOn, World, walk } from '../ledger/world.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 
 const carol: Author = { ownerId: 7, name: 'carol', tokenId: '12' };
@@ -117,7 +117,7 @@ t.test('a change is on record with who asked for it, and before and after', asyn
 
 t.test('a change and its events are one write', async t => {
   const { store, writes } = openStore();
-  const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
+  const ledger = await openOn(store);
   t.teardown(() => ledger.close());
   await ledger.documents.transact(({ changes }) =>
     createRule(changes, { name: 'r', limitBytes: 1, subjects: [] }),
@@ -178,14 +178,7 @@ const volatileKind: Kind<z.infer<typeof secret>> = {
 t.test('a document tells only what its kind tells, and a volatile one without it nothing', async t => {
   const { store } = openStore();
   const kinds = [openKind, closedKind, volatileKind];
-  const ledger = await Ledger.open({
-    store,
-    host: 'here',
-    settings,
-    kinds,
-    foldCase: true,
-    log: silentLog,
-  });
+  const ledger = await openOn(store, { kinds });
   t.teardown(() => ledger.close());
   for (const kind of kinds) {
     await ledger.documents.transact(({ changes }) =>
@@ -247,7 +240,7 @@ function take(ledger: Ledger, step: Step): Promise<unknown> {
 t.test('played again from the record, every change begins where the one before ended', async () => {
   const story = fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async steps => {
     const { store } = openStore();
-    const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
+    const ledger = await openOn(store);
     for (const name of ['a', 'b', 'c'])
       await ledger.documents.transact(transaction => transaction.createOwner(name));
     await Promise.allSettled(steps.map(step => take(ledger, step)));

@@ -19,8 +19,7 @@ import {
   setGroups,
 } from '../../src/policy/index.ts';
 import type { Work } from '../../src/slices.ts';
-import { openStore, type Store } from '../../src/store/index.ts';
-import { directoryFor, lfs, openOn, settings, used, World, walk } from '../ledger/world.ts';
+import { lfs, openLosable, settings, used, World, walk } from '../ledger/world.ts';
 
 const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };
 
@@ -97,23 +96,9 @@ t.test('changes asked for at once are made in turn, and a faulty one changes not
 });
 
 t.test('while the store is away a change is refused, and nothing of it is in force', async t => {
-  const store = await openStore({ file: `${directoryFor(t)}/softquota.db` });
-  let isAway = false;
-  const failing: Store = {
-    load: () => store.load(),
-    units: () => store.units(),
-    events: query => store.events(query),
-    levels: () => store.levels(),
-    write: async changes => {
-      if (isAway) throw Object.assign(new Error('away'), { code: 'store_away' });
-      await store.write(changes);
-    },
-    close: () => store.close(),
-  };
-  const ledger = await openOn(failing);
-  t.teardown(() => ledger.close());
+  const { ledger, state } = await openLosable(t);
   walk(ledger, 'alice/app', 100);
-  isAway = true;
+  state.isAway = true;
   await t.rejects(
     ledger.documents.transact(transaction => {
       createGroup(transaction.changes, free);
@@ -122,7 +107,7 @@ t.test('while the store is away a change is refused, and nothing of it is in for
   );
   t.strictSame(groupsIn(ledger.documents.snapshot), []);
   t.ok(allowed(ledger, 'alice'));
-  isAway = false;
+  state.isAway = false;
   await withFree(ledger);
   t.equal(groupsIn(ledger.documents.snapshot).length, 1);
 });

@@ -3,8 +3,7 @@
 import t, { type Test } from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { allowanceKind, createAllowance, endAllowance, type NewAllowance } from '../../src/policy/index.ts';
-import { openStore } from '../../src/store/index.ts';
-import { directoryFor, openOn, repos, SetClock, World, walk } from './world.ts';
+import { openLosable, repos, SetClock, World, walk } from './world.ts';
 
 const hour = 3_600_000;
 
@@ -32,6 +31,15 @@ function told(ledger: Ledger): Promise<string | null> {
       resolve(key);
     });
   });
+}
+
+/** Ends what is due, of which the ledger tells. */
+async function ended(ledger: Ledger): Promise<string | null> {
+  const owner = told(ledger);
+  ledger.allowanceEnds.start();
+  await owner;
+  await ledger.allowanceEnds.close();
+  return owner;
 }
 
 async function openWith(t: Test, bytes = 12_000) {
@@ -76,9 +84,9 @@ t.test('the end is told with an event, and the record is taken out a day later',
   const id = await give(ledger, clock);
   ledger.allowanceEnds.start();
   clock.pass(hour);
-  const ended = told(ledger);
+  const tells = told(ledger);
   ledger.allowanceEnds.reconsider();
-  t.equal(await ended, 'alice');
+  t.equal(await tells, 'alice');
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   await ledger.allowanceEnds.close();
   const [event, ...others] = await ledger.eventLog.events({ kind: 'allowance', limit: 9 });
@@ -98,10 +106,7 @@ t.test('the end is told with an event, and the record is taken out a day later',
   t.equal(again.ownerUsage('alice').allowance, null);
   t.match(record(again), [{ id, endedAt: clock.wall() }]);
   clock.pass(24 * hour);
-  const gone = told(again);
-  again.allowanceEnds.start();
-  await gone;
-  await again.allowanceEnds.close();
+  await ended(again);
   t.notOk(record(again));
   t.equal((await again.eventLog.events({ kind: 'allowance', limit: 9 })).length, 1, 'told once');
 });
@@ -124,10 +129,7 @@ t.test('an allowance that a wrong clock ended goes on once the clock is right', 
   }
   clock.pass(hour);
   const again = await world.open();
-  const ended = told(again);
-  again.allowanceEnds.start();
-  await ended;
-  await again.allowanceEnds.close();
+  await ended(again);
   t.match(again.decide('alice', repos).decision, { allowed: false });
   const events = await again.eventLog.events({ kind: 'allowance', limit: 9 });
   t.equal(events.length, 2, 'and its end is told at its time');
@@ -141,46 +143,29 @@ t.test('what ended while nobody looked ends at the next start', async t => {
   clock.pass(2 * hour);
   const again = await world.open();
   t.match(again.decide('alice', repos).decision, { allowed: false }, 'already before that');
-  const ended = told(again);
-  again.allowanceEnds.start();
-  t.equal(await ended, 'alice');
-  await again.allowanceEnds.close();
+  t.equal(await ended(again), 'alice');
   t.equal((await again.eventLog.events({ kind: 'allowance', limit: 9 })).length, 1);
 });
 
 t.test('while the store is away an allowance still ends, and its record goes later', async t => {
   const clock = new SetClock();
-  const store = await openStore({ file: `${directoryFor(t)}/softquota.db` });
-  const warned: string[] = [];
-  const ledger = await openOn(store, {
-    clock,
-    log: { error: () => {}, warn: (...said: unknown[]) => warned.push(String(said[1])), info: () => {} },
-  });
-  t.teardown(() => ledger.close());
+  const { ledger, state } = await openLosable(t, clock);
   walk(ledger, 'alice/app', 12_000);
   await give(ledger, clock);
   await ledger.kept();
-  ledger.allowanceEnds.start();
   clock.pass(hour);
-  const write = store.write.bind(store);
-  store.write = () => Promise.reject(new Error('the disk is full'));
-  const ended = told(ledger);
-  ledger.allowanceEnds.reconsider();
-  t.equal(await ended, 'alice');
-  await ledger.allowanceEnds.close();
+  state.isAway = true;
+  t.equal(await ended(ledger), 'alice');
   t.ok(
-    warned.includes(
+    state.warned.includes(
       'an allowance has ended and counts no more, which is recorded when the store can be written',
     ),
   );
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
-  store.write = write;
+  state.isAway = false;
   const id = ledger.ownerUsage('alice').id ?? 0;
   t.ok(ledger.documents.snapshot.get(allowanceKind, String(id)));
-  const recorded = told(ledger);
-  ledger.allowanceEnds.start();
-  await recorded;
-  await ledger.allowanceEnds.close();
+  await ended(ledger);
   t.match(ledger.documents.snapshot.get(allowanceKind, String(id)), [{ endedAt: clock.wall() }]);
 });
 

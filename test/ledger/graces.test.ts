@@ -12,7 +12,17 @@ import {
   graceKind,
 } from '../../src/policy/index.ts';
 import { openStore } from '../../src/store/index.ts';
-import { directoryFor, openOn, repos, SetClock, settings, sweepOnce, World, walk } from './world.ts';
+import {
+  directoryFor,
+  openLosable,
+  openOn,
+  repos,
+  SetClock,
+  settings,
+  sweepOnce,
+  World,
+  walk,
+} from './world.ts';
 
 const day = 86_400_000;
 const week = { ...settings, graceMs: 7 * day, graceMost: { percent: 10 } } as const;
@@ -194,28 +204,21 @@ t.test('another host whose turn it is begins graces, and this one follows', asyn
 
 t.test('while the store is away a grace runs all the same, and is written later', async t => {
   const clock = new SetClock();
-  const store = await openStore({ file: `${directoryFor(t)}/softquota.db` });
-  const warned: string[] = [];
-  const ledger = await openOn(store, {
-    clock,
-    log: { error: () => {}, warn: (...said: unknown[]) => warned.push(String(said[1])), info: () => {} },
-  });
-  t.teardown(() => ledger.close());
+  const { ledger, state } = await openLosable(t, clock);
   sweepOnce(ledger);
   ledger.settings = week;
   walk(ledger, 'alice/app', 9000);
   await ledger.kept();
   ledger.graces.start({ pauseMs: 0 });
   await ledger.graces.settled();
-  const write = store.write.bind(store);
-  store.write = () => Promise.reject(new Error('the disk is full'));
+  state.isAway = true;
   walk(ledger, 'alice/app', 10_500);
   await ledger.graces.settled();
-  t.strictSame(warned.filter(words => words.startsWith('graces')).length, 1);
+  t.strictSame(state.warned.filter(words => words.startsWith('graces')).length, 1);
   const until = clock.wall() + 7 * day;
   clock.pass(7 * day);
   t.match(decided(ledger), { allowed: false, grace: { until } });
-  store.write = write;
+  state.isAway = false;
   await ledger.graces.settled();
   t.strictSame(sinceOf(ledger), [[null, until - 7 * day]]);
 });

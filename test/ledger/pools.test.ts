@@ -47,20 +47,29 @@ t.test('a group is full for all its members at once, and for nobody else', async
   t.ok(decided(ledger, 'alice').allowed);
 });
 
+/** Pools that call `look` before they read an owner's bytes. */
+function poolsOf(ledger: Ledger, look: (name: string) => void): Pools {
+  return new Pools({
+    get policy() {
+      return ledger.policy;
+    },
+    settings,
+    graces: ledger.graces,
+    ownerById: id => ledger.ownerById(id),
+    ownerUsage: name => {
+      look(name);
+      return ledger.ownerUsage(name);
+    },
+  });
+}
+
 t.test('a member whose bytes cannot be added up is counted once they can', async t => {
   const { ledger, join } = await openWithPool(t);
   await join('alice', true);
   const { id } = ledger.ownerUsage('alice');
   let isTooLarge = true;
-  const pools = new Pools({
-    policy: ledger.policy,
-    settings,
-    graces: ledger.graces,
-    ownerById: id => ledger.ownerById(id),
-    ownerUsage: name => {
-      if (isTooLarge) throw new SoftquotaError('sum_too_large', 'too large');
-      return ledger.ownerUsage(name);
-    },
+  const pools = poolsOf(ledger, () => {
+    if (isTooLarge) throw new SoftquotaError('sum_too_large', 'too large');
   });
   for (const _ of [1, 2]) t.throws(() => pools.of('lab', { id, reserved: null }), { code: 'sum_too_large' });
   isTooLarge = false;
@@ -74,18 +83,7 @@ t.test('only those are added up anew who have come, left or changed', async t =>
   });
   for (const name of names) await join(name, true);
   const added: string[] = [];
-  const pools = new Pools({
-    get policy() {
-      return ledger.policy;
-    },
-    settings,
-    graces: ledger.graces,
-    ownerById: id => ledger.ownerById(id),
-    ownerUsage: name => {
-      added.push(name);
-      return ledger.ownerUsage(name);
-    },
-  });
+  const pools = poolsOf(ledger, name => void added.push(name));
   const change = async (change: Parameters<typeof ledger.documents.transact>[0], ids: number[]) => {
     await ledger.documents.transact(change);
     pools.policyChanged(new Set(ids));

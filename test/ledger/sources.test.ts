@@ -4,10 +4,9 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import { Ledger } from '../../src/ledger/index.ts';
-import { openStore } from '../../src/store/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
 import { smallDisk } from '../faults/small-disk.ts';
-import { directoryFor, lfs, SetClock, settings, silentLog, used, walk } from './world.ts';
+import { directoryFor, lfs, SetClock, used, World, walk } from './world.ts';
 
 interface Opened {
   readonly foldCase?: boolean;
@@ -15,21 +14,10 @@ interface Opened {
   readonly warnings?: string[];
 }
 
-async function openIn(t: Test, directory: string, opened: Opened = {}): Promise<Ledger> {
-  const { foldCase = true, clock, warnings = [] } = opened;
+function openIn(t: Test, directory: string, opened: Opened = {}): Promise<Ledger> {
+  const { warnings = [], ...others } = opened;
   const note = (_details: object, message: string) => void warnings.push(message);
-  const log = { ...silentLog, warn: note, error: note, info: note };
-  const store = await openStore({ file: join(directory, 'softquota.db'), log });
-  const ledger = await Ledger.open({
-    ...{ store, unitSources: store.unitSources },
-    host: 'here',
-    settings,
-    foldCase,
-    log,
-    ...(clock === undefined ? {} : { clock }),
-  });
-  t.teardown(() => ledger.close());
-  return ledger;
+  return new World(t, { directory, log: { warn: note, error: note, info: note }, ...others }).open();
 }
 
 /** A set in pieces that end anywhere; each unit is `OWNER/NAME` with its bytes. */

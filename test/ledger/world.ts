@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Kind } from '../../src/documents/index.ts';
 import { type Clock, Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
+import type { Log } from '../../src/log.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
-import { openStore, type Store } from '../../src/store/index.ts';
+import { openStore, type Store, type UnitSourceStore } from '../../src/store/index.ts';
 
 type WalkedRecord = Parameters<Ledger['walks']['record']>[0];
 
@@ -22,7 +23,7 @@ export const settings: LedgerSettings = {
   totalBytes: 10_000,
 };
 
-export const silentLog = { error: () => {}, warn: () => {}, info: () => {} };
+export const silentLog: Log = { error: () => {}, warn: () => {}, info: () => {} };
 
 export const repos: Leaf = 'size:repos:private';
 export const lfs: Leaf = 'size:git:lfs';
@@ -56,7 +57,7 @@ export interface WorldOptions {
   readonly foldCase?: boolean;
   readonly clock?: Clock;
   readonly directory?: string;
-  readonly log?: typeof silentLog;
+  readonly log?: Log;
   readonly kinds?: readonly Kind<unknown>[];
 }
 
@@ -75,8 +76,10 @@ export class World {
   async open(changed: WorldOptions = {}): Promise<Ledger> {
     await this.close();
     const { foldCase = true, clock, log = silentLog, kinds = [] } = { ...this.#options, ...changed };
-    const store = await openStore({ file: this.file });
-    this.#ledger = await openOn(store, { foldCase, log, kinds, ...(clock === undefined ? {} : { clock }) });
+    const store = await openStore({ file: this.file, log });
+    const { unitSources } = store;
+    const given = { unitSources, foldCase, log, kinds, ...(clock === undefined ? {} : { clock }) };
+    this.#ledger = await openOn(store, given);
     return this.#ledger;
   }
 
@@ -87,8 +90,26 @@ export class World {
   }
 }
 
-export function openOn(store: Store, options: WorldOptions = {}): Promise<Ledger> {
+export function openOn(
+  store: Store,
+  options: WorldOptions & { readonly unitSources?: UnitSourceStore } = {},
+): Promise<Ledger> {
   return Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog, ...options });
+}
+
+/** A ledger whose store takes nothing while it is away; `warned` has what the log said. */
+export async function openLosable(t: Test, clock: Clock = new SetClock()) {
+  const store = await openStore({ file: join(directoryFor(t), 'softquota.db') });
+  const kept = store.write.bind(store);
+  const state = { isAway: false, warned: [] as string[] };
+  store.write = async changes => {
+    if (state.isAway) throw Object.assign(new Error('the disk is full'), { code: 'store_away' });
+    await kept(changes);
+  };
+  const warn = (_fields: object, message: string) => void state.warned.push(message);
+  const ledger = await openOn(store, { clock, log: { ...silentLog, warn } });
+  t.teardown(() => ledger.close());
+  return { ledger, state };
 }
 
 /** Every disk has enough free space. */

@@ -21,7 +21,6 @@ import {
   type Request,
   storeFaultOf,
   type ThreadSettings,
-  type WritePart,
 } from './messages.ts';
 import { reader, writer } from './records.ts';
 import { inTransaction } from './rows.ts';
@@ -48,8 +47,8 @@ function serve(db: DatabaseSync): void {
     Record<Question, (...args: readonly unknown[]) => Iterable<readonly unknown[]> | undefined>
   >;
   let waiting: Request[] = [];
-  /** The parts of writes whose last part is still to come, by id. */
-  const parts = new Map<number, Changes[]>();
+  /** The parts of a write whose last part is still to come; all come without another request in between. */
+  let parts: Changes[] = [];
 
   port.on('message', (request: Request) => {
     // All messages that have come meanwhile are delivered before setImmediate's turn.
@@ -63,8 +62,10 @@ function serve(db: DatabaseSync): void {
     let writes: Write[] = [];
     for (const request of requests) {
       if (request.is === 'write') {
-        const whole = wholeWrite(request);
-        if (whole !== null) writes.push(whole);
+        parts.push(request.changes);
+        if (!request.isLast) continue;
+        writes.push({ id: request.id, parts });
+        parts = [];
         continue;
       }
       write(writes);
@@ -73,15 +74,6 @@ function serve(db: DatabaseSync): void {
       else answerTo(request);
     }
     write(writes);
-  }
-
-  /** Null: parts are still to come. */
-  function wholeWrite({ id, changes, isLast }: WritePart): Write | null {
-    const all = parts.get(id) ?? [];
-    all.push(changes);
-    if (isLast) parts.delete(id);
-    else parts.set(id, all);
-    return isLast ? { id, parts: all } : null;
   }
 
   function write(writes: readonly Write[]): void {
