@@ -28,7 +28,8 @@ export class Transaction {
   readonly #options: TransactionOptions;
   /** Changed owners by key; null: removed. */
   readonly #owners = new Map<string, OwnerRecord | null>();
-  #context: AuditContext | null = null;
+  /** Null: each change has its own event. */
+  context: AuditContext | null = null;
 
   constructor(changes: ChangeSet, options: TransactionOptions) {
     this.changes = changes;
@@ -104,12 +105,7 @@ export class Transaction {
 
   /** Makes one event for the whole transaction, even if it changes nothing. */
   auditAs(context: AuditContext): void {
-    this.#context = context;
-  }
-
-  /** Null: each change has its own event. */
-  get context(): AuditContext | null {
-    return this.#context;
+    this.context = context;
   }
 
   /** Tells whether owners or versioned documents change. */
@@ -122,7 +118,7 @@ export class Transaction {
   }
 
   get isEmpty(): boolean {
-    return this.changes.isEmpty && this.#owners.size === 0 && this.#context === null;
+    return this.changes.isEmpty && this.#owners.size === 0 && this.context === null;
   }
 
   /** The changed owners by key; null: removed. */
