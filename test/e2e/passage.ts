@@ -5,14 +5,12 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Test } from 'tap';
 
 /**
- * `passes`: all goes through at once. `swallows`: connections open, and nothing comes through. `cuts`: each
- * connection ends before the piece that brings more than so many bytes back. `delays`: each piece comes so
- * much later. `refuses`: connections are ended at once. `says`: where an answer has certain words, others of
- * the same length come in their place.
+ * `passes`: all goes through at once. `swallows`: connections open, and nothing comes through. `delays`: each
+ * piece comes so much later. `says`: where an answer has certain words, others of the same length come in
+ * their place.
  */
-export type Way =
-  | { readonly does: 'passes' | 'swallows' | 'refuses' }
-  | { readonly does: 'cuts'; readonly afterBytes: number }
+type Way =
+  | { readonly does: 'passes' | 'swallows' }
   | { readonly does: 'delays'; readonly ms: number }
   | { readonly does: 'says'; readonly of: string; readonly instead: string };
 
@@ -41,26 +39,15 @@ export class Passage {
   /** From now on, also on connections that are open. */
   become(way: Way): void {
     this.#way = way;
-    if (way.does === 'refuses') this.#endAll();
   }
 
   #join(here: Socket, port: number): void {
-    if (this.#way.does === 'refuses') {
-      here.destroy();
-      return;
-    }
     const there = connect(port, '127.0.0.1');
-    this.#carry(here, there, () => true);
-    let back = 0;
-    this.#carry(there, here, bytes => {
-      back += bytes;
-      if (this.#way.does !== 'cuts' || back <= this.#way.afterBytes) return true;
-      here.resetAndDestroy();
-      return false;
-    });
+    this.#carry(here, there);
+    this.#carry(there, here);
   }
 
-  #carry(from: Socket, to: Socket, mayPass: (bytes: number) => boolean): void {
+  #carry(from: Socket, to: Socket): void {
     this.#open.add(from);
     from.on('error', () => {});
     from.on('close', () => {
@@ -68,7 +55,7 @@ export class Passage {
       to.destroy();
     });
     from.on('data', (came: Buffer) => {
-      if (this.#way.does === 'swallows' || !mayPass(came.length)) return;
+      if (this.#way.does === 'swallows') return;
       const piece = this.#way.does === 'says' ? altered(came, this.#way) : came;
       const pass = () => {
         if (to.writable) to.write(piece);
@@ -78,14 +65,10 @@ export class Passage {
     });
   }
 
-  #endAll(): void {
-    for (const socket of this.#open) socket.destroy();
-  }
-
   async #close(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    this.#endAll();
+    for (const socket of this.#open) socket.destroy();
     await closed;
   }
 }

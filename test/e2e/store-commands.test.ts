@@ -104,6 +104,7 @@ t.test('a quota moves to a shared store by its address, and comes home by a back
     code: 0,
     stdout: 'The policy in the store is in force.\n',
   });
+  t.match(await repair('--known'), { code: 1, stderr: /nothing to repair/ });
   await mayPushIs(server, 'bob', true);
   t.equal(await server.usageIs('bob', bytes => bytes === onBoth), onBoth, 'the others’ usage counts again');
   await servers[0].end();
