@@ -1,6 +1,6 @@
 /**
- * The limit of a file, with the daemon, the worker, the hooks, git and a real sshd; in the long run with the
- * sizes that hosts have.
+ * The limits of a file, of a push and of a group, with the daemon, the worker, the hooks, git and a real sshd;
+ * in the long run with the sizes that hosts have.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import t from 'tap';
 import { formatBytes } from '../../src/text.ts';
 import { isLong } from '../run-length.ts';
-import { commit, fileLimit, follow, openLimited, text } from './limited.ts';
+import { commit, commitMany, fileLimit, follow, openLimited, text } from './limited.ts';
 import { must, run } from './run.ts';
 
 t.setTimeout(isLong ? 1_800_000 : 240_000);
 
-const owners = ['five', 'history', 'lfs', 'changed'];
+const owners = ['five', 'history', 'lfs', 'changed', 'pool', 'member', 'push', 'many'];
 const { clone, limit, server } = await openLimited(
   t,
   owners.map(owner => `${owner}/a`),
@@ -109,6 +109,44 @@ t.test('what was large before stays, and each change of it is refused, however g
   await refused(['--thin'], asDelta, 'a thin pack, completed');
   await refused(['--no-thin'], whole, 'a pack');
   t.match(await work.push(['--force', 'main~1:main']), { code: 0 }, 'a smaller history');
+});
+
+const limitBytes = 1_000_000;
+const passes = { code: 0, said: '' };
+
+t.test('what the members of a group store together', async t => {
+  await limit(['pool', 'member'], { group: limitBytes });
+  const works = { pool: await clone('pool/a'), member: await clone('member/a') };
+  const push = async (owner: keyof typeof works, bytes: number) => {
+    await works[owner].commit(bytes);
+    return works[owner].push();
+  };
+  t.match(await push('pool', 500_000), passes);
+  t.match(await push('member', 600_000), passes);
+  await server.usageIs('member', bytes => bytes > 600_000);
+  const said =
+    /^The group pool-member's repositories have 1\.\d+ MB of 1 MB, of which you have 5\d\d kB\.\nDecided by rule/;
+  t.match(await push('pool', 1000), { code: 1, said });
+});
+
+t.test('what a push brings', async t => {
+  await limit(['push'], { push: limitBytes });
+  const work = await clone('push/a');
+  for (const name of ['first', 'second']) await work.commit({ [name]: 600_000 });
+  const said = /^This push brings 1\.2 MB; a push may bring 1 MB\./;
+  t.match(await work.push(), { code: 1, said });
+  t.match(await work.push(['HEAD~1:refs/heads/main']), passes, 'the oldest commits first');
+  t.match(await work.push(), passes);
+});
+
+t.test('many objects pass, and a large file among them is named', async t => {
+  const work = await begun('many');
+  await commitMany(work, 'small');
+  t.match(await work.push(['small']), passes);
+  await commitMany(work, 'large', { 'a large file': text(1.4 * fileLimit) });
+  const { code, said } = await work.push(['large']);
+  t.equal(code, 1);
+  t.match(said, words('a large file', 1.4 * fileLimit));
 });
 
 t.test('without a worker a refusal names the object', async t => {

@@ -14,9 +14,9 @@ import { withWorker } from './with-worker.ts';
 /** The limit of a file: in the long run that of GitHub, else small enough to be quick. */
 export const fileLimit = isLong ? 100_000_000 : 1_000_000;
 /** Number of small files that a push brings. */
-export const many = isLong ? 100_000 : 3000;
+const many = isLong ? 100_000 : 3000;
 
-export interface Limited {
+interface Limited {
   readonly server: Server;
   /** A working copy of a repository, whose `origin` is reached over ssh. */
   clone(name: string): Promise<Clone>;
