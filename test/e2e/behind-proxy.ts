@@ -151,7 +151,7 @@ export async function openForge(t: Test, headers: 'original' | 'forwarded', gate
 }
 
 /** Has the daemon go by these keys until the test ends. */
-export async function during(t: Test, server: Server, ini: Ini, before: Ini): Promise<void> {
+async function during(t: Test, server: Server, ini: Ini, before: Ini): Promise<void> {
   await server.reload(ini);
   t.teardown(() => server.reload(before));
 }
@@ -196,6 +196,41 @@ export const emptyBatch = [
   '-d',
   '{"operation":"download","objects":[]}',
 ];
+
+type Behind = Awaited<ReturnType<typeof openBehindProxy>>;
+
+/** A proxy that asks for a password, and tells the forge whom it let in, does so for the LFS batch as well. */
+export async function holdsForBatch(t: Test, { curl, forge }: Pick<Behind, 'curl' | 'forge'>): Promise<void> {
+  const spoofed = ['-H', 'X-WEBAUTH-USER: root'];
+  for (const path of [batchPath, `${batchPath}/`])
+    t.match(await curl(path, ...emptyBatch, ...spoofed), / 401 /);
+  t.same(forge.came, []);
+  t.match(await curl(batchPath, ...emptyBatch, ...spoofed, '-u', 'alice:secret'), / 200 /);
+  t.match(forge.came, [{ url: batchPath, user: 'alice' }]);
+}
+
+/** A proxy that takes the path `/git` off refuses uploads, and passes LFS on; gives a working copy with git-lfs. */
+export async function worksBelow(
+  t: Test,
+  server: Server,
+  open: () => Promise<Pick<Behind, 'forge' | 'upload' | 'url' | 'uses'>>,
+) {
+  await during(t, server, { gate: { BASE: '/git' } }, { gate: { BASE: '/' } });
+  const { forge, url, uses, upload } = await open();
+  t.match(await upload(`/git${packagePath}`), exceededWords);
+  forge.base = '/git';
+  const desk = await lfsDesk(server, `${url}/git`);
+  t.match((await desk.push('a.bin')).stderr, exceededWords);
+  t.equal(forge.puts(), 0);
+  await uses(900_000);
+  t.match(await desk.push('b.bin'), { code: 0 });
+  t.ok(forge.puts() > 0);
+  t.same(
+    forge.came.filter(({ url }) => url.startsWith('/git/')),
+    [],
+  );
+  return desk;
+}
 
 /** Checks that hold behind each proxy. */
 export async function testProxy(name: keyof typeof proxies): Promise<void> {

@@ -7,12 +7,12 @@ import { served } from '../served.ts';
 import {
   batchPath,
   bobsPath,
-  during,
   emptyBatch,
   exceededWords,
-  lfsDesk,
+  holdsForBatch,
   openForge,
   packagePath,
+  worksBelow,
 } from './behind-proxy.ts';
 import type { Around } from './proxies.ts';
 
@@ -76,29 +76,10 @@ t.test('what the forge breaks off reaches it once', async t => {
 });
 
 t.test('passwords and cleaned headers hold for the LFS batch as well', async t => {
-  const { forge, curl } = await open(t, {
-    server: `basicauth {\nalice ${hash}\n}`,
-    location: 'header_up X-WEBAUTH-USER {http.auth.user.id}',
-  });
-  const spoofed = ['-H', 'X-WEBAUTH-USER: root'];
-  t.match(await curl(batchPath, ...emptyBatch, ...spoofed), / 401 /);
-  t.same(forge.came, []);
-  t.match(await curl(batchPath, ...emptyBatch, ...spoofed, '-u', 'alice:secret'), / 200 /);
-  t.match(forge.came, [{ url: batchPath, user: 'alice' }]);
+  const server = `basicauth {\nalice ${hash}\n}`;
+  await holdsForBatch(t, await open(t, { server, location: 'header_up X-WEBAUTH-USER {http.auth.user.id}' }));
 });
 
 t.test('below a path that Caddy takes off, uploads are refused and LFS works', async t => {
-  await during(t, server, { gate: { BASE: '/git' } }, { gate: { BASE: '/' } });
-  const { forge, url, uses, upload } = await open(t, { isBelow: '/git' });
-  t.match(await upload(`/git${packagePath}`), exceededWords);
-  forge.base = '/git';
-  const desk = await lfsDesk(server, `${url}/git`);
-  t.match((await desk.push('a.bin')).stderr, exceededWords);
-  await uses(900_000);
-  t.match(await desk.push('b.bin'), { code: 0 });
-  t.ok(forge.puts() > 0);
-  t.same(
-    forge.came.filter(({ url }) => url.startsWith('/git/')),
-    [],
-  );
+  await worksBelow(t, server, () => open(t, { isBelow: '/git' }));
 });

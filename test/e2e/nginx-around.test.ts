@@ -11,13 +11,13 @@ import { served } from '../served.ts';
 import {
   batchPath,
   bobsPath,
-  during,
-  emptyBatch,
   exceededWords,
+  holdsForBatch,
   kill,
   lfsDesk,
   openForge,
   packagePath,
+  worksBelow,
 } from './behind-proxy.ts';
 import { readGuide } from './guide.ts';
 import type { Around } from './proxies.ts';
@@ -161,13 +161,7 @@ t.test('satisfy any around them lets nobody in without a password', async t => {
 t.test('passwords and cleaned headers hold for the LFS batch as well', async t => {
   const lines = await passwords(t.testdir());
   const clean = 'proxy_set_header X-WEBAUTH-USER $remote_user;';
-  const { to, forge } = await open(t, { location: `${lines} ${clean}` });
-  const spoofed = ['-H', 'X-WEBAUTH-USER: root'];
-  t.match(await to(batchPath, ...emptyBatch, ...spoofed), / 401 /);
-  t.match(await to(`${batchPath}/`, ...emptyBatch, ...spoofed), / 401 /);
-  t.same(forge.came, []);
-  t.match(await to(batchPath, ...emptyBatch, ...spoofed, '-u', 'alice:secret'), / 200 /);
-  t.match(forge.came, [{ url: batchPath, user: 'alice' }]);
+  await holdsForBatch(t, await open(t, { location: `${lines} ${clean}` }));
 });
 
 t.test('a sign-in service in a server of its own is asked first, and its absence lets nobody in', async t => {
@@ -205,20 +199,7 @@ t.test('addresses of 20 kB are asked about, and no failure', async t => {
 
 t.test('below a path, as the pages of Gitea have it, LFS works with a daemon and without', async t => {
   const strip = 'rewrite ^ $request_uri; rewrite ^(/git)?(/.*) $2 break; proxy_pass http://$forge$uri;';
-  await during(t, server, { gate: { BASE: '/git' } }, { gate: { BASE: '/' } });
-  const { forge, url, uses, to } = await open(t, { location: strip });
-  t.match(await to(`/git${packagePath}`, '-T', large), `403 ${exceededWords}`);
-  forge.base = '/git';
-  const desk = await lfsDesk(server, `${url}/git`);
-  t.match((await desk.push('a.bin')).stderr, exceededWords);
-  t.equal(forge.puts(), 0);
-  await uses(900_000);
-  t.match(await desk.push('b.bin'), { code: 0 });
-  t.ok(forge.puts() > 0);
-  t.same(
-    forge.came.filter(({ url }) => url.startsWith('/git/')),
-    [],
-  );
+  const desk = await worksBelow(t, server, () => open(t, { location: strip }));
   await kill(t, server);
   t.match(await desk.push('c.bin'), { code: 0 });
 });
@@ -263,12 +244,4 @@ t.test('the lines that ingress-nginx writes for its annotations refuse uploads',
     (await run('curl', ['-q', '-s', '-i', '-T', file, `http://127.0.0.1:${port}${path}`])).stdout;
   t.match(await put(packagePath), / 403 /);
   t.match(await put(bobsPath), / 201 /);
-});
-
-t.test('the files are where the page says, and the page has them', async t => {
-  const page = await readFile(new URL('../../docs/uploads.md', import.meta.url), 'utf8');
-  for (const name of ['http', 'server', 'location', 'lfs']) {
-    const file = new URL(`../../share/proxies/nginx/${name}.conf`, import.meta.url);
-    t.ok(page.includes(await readFile(file, 'utf8')), name);
-  }
 });
