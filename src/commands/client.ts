@@ -151,6 +151,8 @@ function clientAt(
           ...target,
           path: prefix + call.path,
           method: call.method ?? 'GET',
+          // A long answer, such as a backup, may take any time while bytes are sent or received.
+          timeout: answerMs,
           headers: {
             ...(Array.isArray(target.headers) ? {} : target.headers),
             Accept: 'application/json',
@@ -165,21 +167,14 @@ function clientAt(
           resolve(response);
         },
       );
-      // A long answer, such as a backup, may take any time while bytes are sent or received.
-      request.setTimeout(answerMs, giveUp);
-      // That timer does not cover connecting, nor headers that never end.
-      const connecting = setTimeout(giveUp, answerMs);
+      request.on('timeout', giveUp);
+      // That timer does not cover headers that never end.
       let answering: NodeJS.Timeout | undefined;
-      request.on('socket', socket => {
-        if (socket.connecting) socket.once('connect', () => clearTimeout(connecting));
-        else clearTimeout(connecting);
-      });
       request.on('finish', () => {
         // The answer may arrive before the whole request is sent.
         if (answer === null) answering = setTimeout(giveUp, answerMs);
       });
       request.on('error', error => {
-        clearTimeout(connecting);
         clearTimeout(answering);
         reject(fault(error));
       });

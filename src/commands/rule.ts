@@ -3,14 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
-import {
-  isSubject,
-  type RuleMode,
-  type RuleScope,
-  ruleScopes,
-  subjects,
-  withAncestors,
-} from '../quota/index.ts';
+import { isSubject, ruleScopes, subjects, withAncestors } from '../quota/index.ts';
 import { formatBytes, formatCount, formatUse, printable } from '../text.ts';
 import type { Group, GroupUsage, Rule, User, WholePolicy } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
@@ -156,15 +149,7 @@ export const addRule = resource('rule', {
   ],
 });
 
-interface SentFields {
-  readonly limit: number | undefined;
-  readonly subjects: Rule['subjects'] | undefined;
-  readonly grace: number | 'default' | undefined;
-  readonly grace_most: string | undefined;
-  readonly mode: 'enforce' | RuleMode | undefined;
-  readonly per: RuleScope | undefined;
-  readonly warn_at: readonly number[] | 'default' | undefined;
-}
+type SentFields = ReturnType<typeof fieldsOf>;
 
 /** Returns true if a rule is as these fields would create it; omitted fields stand for the defaults. */
 function isAs(found: Rule, { limit, subjects, grace, grace_most: most, ...fields }: SentFields): boolean {
@@ -180,7 +165,7 @@ function isAs(found: Rule, { limit, subjects, grace, grace_most: most, ...fields
   );
 }
 
-function fieldsOf({ limit, subject, grace, graceMost, mode, per, warnAt }: RuleOptions): SentFields {
+function fieldsOf({ limit, subject, grace, graceMost, mode, per, warnAt }: RuleOptions) {
   return {
     limit: limit === undefined ? undefined : limitOf(limit),
     subjects: subject === undefined ? undefined : subjectsOf(subject),

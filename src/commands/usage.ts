@@ -4,8 +4,8 @@ import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { type Leaf, subjectWords } from '../quota/index.ts';
 import { formatBytes, formatUse } from '../text.ts';
-import type { Explanation } from '../wire/index.ts';
 import {
+  type Explanation,
   type Growth,
   type History,
   historyRanges,
@@ -58,9 +58,13 @@ export const addUsage = apiCommand<Listed, UsageOptions>('usage [owner]', {
     return growingOwner(client, owner);
   },
   text: (answer, { top, per, state }) => {
-    if (!isRows(answer)) return ownerText(answer, Number(top));
-    if (per === 'repository') return repositoriesText(answer.filter(isRepositoryRow), state);
-    const rows = answer.filter(isOwnerRow);
+    if ('growth' in answer) return ownerText(answer, Number(top));
+    if (per === 'repository')
+      return repositoriesText(
+        answer.filter((row): row is RepositoryRow => !('name' in row)),
+        state,
+      );
+    const rows = answer.filter(row => 'name' in row);
     return rows.length === 0 && state !== undefined ? 'No owner is in this state.\n' : ownersTable(rows);
   },
 });
@@ -72,19 +76,6 @@ async function growingOwner(client: DaemonClient, owner: string): Promise<Growin
   const past = withQuery('/admin/quota/history', { owner, range: 'day' });
   const { growth } = await client.get<History>({ path: past });
   return { ...report, growth };
-}
-
-/** Narrows the type of a readonly list, which Array.isArray does not. */
-function isRows(answer: Listed): answer is Exclude<Listed, GrowingOwner> {
-  return Array.isArray(answer);
-}
-
-function isOwnerRow(row: OwnerRow | RepositoryRow): row is OwnerRow {
-  return 'name' in row;
-}
-
-function isRepositoryRow(row: OwnerRow | RepositoryRow): row is RepositoryRow {
-  return !isOwnerRow(row);
 }
 
 function repositoriesText(rows: readonly RepositoryRow[], state: string | undefined): string {
