@@ -1,10 +1,11 @@
-/** A gate that answers a client what a test tells it to, and counts its connections. */
+/** A client, and a gate that answers it what a test says, and counts its connections. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Test } from 'tap';
+import { type ClientOptions, createClient, type QuotaUnavailableError } from '../../src/client/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 export interface Heard {
@@ -72,3 +73,19 @@ export function decision(allowed: boolean, fields: object = {}): GateStub['answe
 export function plain(status: number, json: unknown): GateStub['answer'] {
   return response => response.writeHead(status).end(JSON.stringify(json));
 }
+
+export async function open(t: Test, options: ClientOptions = {}) {
+  const gate = await GateStub.open(t);
+  const faults: QuotaUnavailableError[] = [];
+  const client = createClient({
+    socket: gate.socket,
+    timeoutMs: 30_000,
+    onUnavailable: fault => faults.push(fault),
+    ...options,
+  });
+  t.teardown(() => client.close());
+  return { gate, client, faults };
+}
+
+export const packages = 'size:assets:packages:all';
+export const question = { owner: 'jürgen & co', subject: packages, size: 1000, actor: 'bob' } as const;

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { ask, until } from './ask.ts';
 import { Clone, objectsIn } from './clone.ts';
 import { type Block, readGuide, repository, Site, words } from './guide.ts';
-import { packed } from './package.ts';
+import { packed } from './packages.ts';
 import type { Run } from './run.ts';
 
 t.setTimeout(600_000);

@@ -36,10 +36,121 @@ t.test('every command has its help, which is also what the manual says', async t
   t.match(help, { code: 0, stderr: '', stdout: /^Usage: softquota user list / });
 });
 
+const server = await Server.open(t, { repositories: ['alice/app', 'alice/site'] });
+await server.filled('alice/app', 1_500_000);
+
+t.test('--json gives programs the documented shapes, and people get tables', async t => {
+  const json = async (line: string) => JSON.parse((await server.softquota(`${line} --json`)).stdout);
+  // The figure of a push is without the file of its ref, which the walk after it counts.
+  await server.softquota('scan');
+  const { total: used } = ownerReport.parse(await json('usage alice'));
+
+  const [row] = z.array(ownerRow).parse(await json('usage'));
+  t.match(row, { name: 'alice', type: 'user', total: used, used, limit: 1_000_000, allowed: false });
+  const report = ownerReport.parse(await json('usage alice'));
+  t.match(report.units[0], { name: server.path('alice/app'), kind: 'walked' });
+  t.match(scanReport.parse(await json('scan --verify')), {
+    kind: 'verify',
+    state: 'done',
+    drift: { units: 0, bytes: 0 },
+    progress: { units: 2, bytes: used },
+  });
+  t.strictSame(z.array(finding).parse(await json('doctor')), []);
+  const checked = await json(`check ${server.path('alice/app')}`);
+  t.match(checked, { allowed: false, owner: 'alice', subject: 'size:repos:private', used, limit: 1_000_000 });
+  t.equal((await json('check alice')).length, 8, 'an owner alone: every leaf');
+
+  const table = (await server.softquota('usage')).stdout;
+  t.match(table, /^OWNER +USED +LIMIT +PERCENT/);
+  t.match(table, /\nalice +1\.\d+ MB +1 MB +15\d % .*over the limit\n$/);
+  t.match(await json('usage --state over,near'), [{ name: 'alice', state: 'over', subject: 'size:all' }]);
+  t.strictSame(await json('usage --state near'), []);
+  t.match(await server.softquota('usage --state near'), { stdout: 'No owner is in this state.\n' });
+  t.match(await server.softquota('usage --state full'), { code: 2, stderr: /over, near or ok/ });
+  t.match(await server.softquota('usage alice --state over'), { code: 2 });
+  t.match((await server.softquota('usage alice')).stdout, /^alice uses 1\.\d+ MB; limit: 1 MB/);
+  t.match(
+    (await server.softquota('scan')).stdout,
+    /^Measured 2 units: \d+ files in \d+ directories, 1\.\d+ MB, in /,
+  );
+  t.match(await server.softquota('doctor'), { stdout: 'No problems found.\n' });
+});
+
+t.test(
+  'pools of groups and repositories near their limits are told by their numbers',
+  { timeout: 240_000 },
+  async t => {
+    const said = async (line: string) => {
+      const { code, stdout, stderr } = await server.softquota(line);
+      return code === 0 ? stdout : `${code}: ${stderr}`;
+    };
+    t.equal(
+      await said('usage --per repository'),
+      'No repository has a limit of its own. Give some one with softquota rule create --per repository.\n',
+    );
+    for (const line of [
+      'rule create each --limit 1M --subject size:repos:all --per repository',
+      'rule create together --limit 10M --subject size:all --per group',
+      'group create plain --rule each',
+      'group create lab --rule each --rule together',
+      'group add-user lab alice',
+    ]) {
+      t.notMatch(await said(line), /^\d/);
+    }
+    const rows = await said('usage --per repository');
+    t.match(rows, /^REPOSITORY +USED +LIMIT +PERCENT +GROUP +RULE +STATE\n/);
+    t.match(rows, /\nalice\/app +1\.\d+ MB +1 MB +15\d % +lab +each +over the limit\nalice\/site .* ok\n$/);
+    t.match(JSON.parse(await said('usage --per repository --state over,near --json')), [
+      { unit: 'alice/app', state: 'over', limit: 1_000_000 },
+    ]);
+    t.equal(await said('usage --per repository --state near'), 'No repository is in this state.\n');
+    t.match(await said('usage --per file'), /^2: .*owner, repository/);
+    t.match(await said('usage alice --per repository'), /^2: .*--per: not with an owner/);
+    const pools = await said('group usage lab');
+    t.match(pools, /^RULE +USED TOGETHER +LIMIT +PERCENT +STATE\ntogether +1\.\d+ MB +10 MB +15 % +ok\n\n/);
+    t.match(pools, /\nMEMBER +together\nalice +1\.\d+ MB\n$/);
+    t.match(JSON.parse(await said('group usage lab --top 1 --json')), { members: [{ owner: 'alice' }] });
+    t.match(await said('group usage plain'), /^No rule limits the members of plain together/);
+    t.match(await said('group usage nobody'), /^1: .*there is no group nobody/);
+  },
+);
+
+t.test('help is wrapped once: no line is broken off that has room for the next word', t => {
+  const width = 100;
+  for (const [name, command] of commandsOf(program)) {
+    command.configureOutput({ getOutHelpWidth: () => width });
+    const lines = command.helpInformation().split('\n');
+    for (const [index, line] of lines.entries()) {
+      const next = lines[index + 1] ?? '';
+      const isProse = /^[A-Z]?[a-z]/.test(line) && /^[a-z]/.test(next) && !/[.:]$/.test(line);
+      if (!isProse) continue;
+      const [word = ''] = next.split(' ');
+      t.ok(line.length + 1 + word.length > width, `${name}: ${line}`);
+    }
+  }
+  t.end();
+});
+
+t.test('--config stands before the command, between it and its subcommand, or behind both', async t => {
+  const bare = (args: readonly string[]) => run(process.execPath, [launcher, ...args], { cwd: '/' });
+  const { config } = server;
+  for (const args of [
+    ['--config', config, 'usage'],
+    [`--config=${config}`, 'usage'],
+    ['usage', '--config', config],
+    ['--config', config, 'group', 'list'],
+    ['group', '--config', config, 'list'],
+    ['group', 'list', '--config', config],
+    ['--config', '/no/such.ini', 'group', 'list', '--config', config],
+  ]) {
+    const { code, stderr } = await bare(args);
+    t.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  }
+  t.equal((await bare(['--config', '/no/such.ini', 'usage'])).code, 78);
+});
+
 t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
   const bare = server.path('alice/app');
-  await server.filled('alice/app', 1_500_000);
   const statuses: readonly (readonly [number, string])[] = [
     [0, 'check bob'],
     [0, 'check never-heard-of --subject size:all'],
@@ -136,122 +247,6 @@ t.test('events, explain, history and member show people what the API has', async
   t.match(explained, /\n {2}group free allows\n {2}\* rule total: .* of 2 GB \(size:all\): allows\n$/);
   t.match(await server.done('history alice --range day'), /^TIME +USED +REPOSITORIES +LFS +OTHER\n\d{4}-/);
 });
-
-t.test('--config stands before the command, between it and its subcommand, or behind both', async t => {
-  const server = await Server.open(t);
-  const bare = (args: readonly string[]) => run(process.execPath, [launcher, ...args], { cwd: '/' });
-  const { config } = server;
-  for (const args of [
-    ['--config', config, 'usage'],
-    [`--config=${config}`, 'usage'],
-    ['usage', '--config', config],
-    ['--config', config, 'group', 'list'],
-    ['group', '--config', config, 'list'],
-    ['group', 'list', '--config', config],
-    ['--config', '/no/such.ini', 'group', 'list', '--config', config],
-  ]) {
-    const { code, stderr } = await bare(args);
-    t.equal(code, 0, `${args.join(' ')}: ${stderr}`);
-  }
-  t.equal((await bare(['--config', '/no/such.ini', 'usage'])).code, 78);
-});
-
-t.test('help is wrapped once: no line is broken off that has room for the next word', t => {
-  const width = 100;
-  for (const [name, command] of commandsOf(program)) {
-    command.configureOutput({ getOutHelpWidth: () => width });
-    const lines = command.helpInformation().split('\n');
-    for (const [index, line] of lines.entries()) {
-      const next = lines[index + 1] ?? '';
-      const isProse = /^[A-Z]?[a-z]/.test(line) && /^[a-z]/.test(next) && !/[.:]$/.test(line);
-      if (!isProse) continue;
-      const [word = ''] = next.split(' ');
-      t.ok(line.length + 1 + word.length > width, `${name}: ${line}`);
-    }
-  }
-  t.end();
-});
-
-t.test('--json gives programs the documented shapes, and people get tables', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'] });
-  await server.filled('alice/app', 1_500_000);
-  const json = async (line: string) => JSON.parse((await server.softquota(`${line} --json`)).stdout);
-  // The figure of a push is without the file of its ref, which the walk after it counts.
-  await server.softquota('scan');
-  const { total: used } = ownerReport.parse(await json('usage alice'));
-
-  const [row] = z.array(ownerRow).parse(await json('usage'));
-  t.match(row, { name: 'alice', type: 'user', total: used, used, limit: 1_000_000, allowed: false });
-  const report = ownerReport.parse(await json('usage alice'));
-  t.match(report.units, [{ name: server.path('alice/app'), kind: 'walked', bytes: used }]);
-  t.match(scanReport.parse(await json('scan --verify')), {
-    kind: 'verify',
-    state: 'done',
-    drift: { units: 0, bytes: 0 },
-    progress: { units: 1, bytes: used },
-  });
-  t.strictSame(z.array(finding).parse(await json('doctor')), []);
-  const checked = await json(`check ${server.path('alice/app')}`);
-  t.match(checked, { allowed: false, owner: 'alice', subject: 'size:repos:private', used, limit: 1_000_000 });
-  t.equal((await json('check alice')).length, 8, 'an owner alone: every leaf');
-
-  const table = (await server.softquota('usage')).stdout;
-  t.match(table, /^OWNER +USED +LIMIT +PERCENT/);
-  t.match(table, /\nalice +1\.\d+ MB +1 MB +15\d % .*over the limit\n$/);
-  t.match(await json('usage --state over,near'), [{ name: 'alice', state: 'over', subject: 'size:all' }]);
-  t.strictSame(await json('usage --state near'), []);
-  t.match(await server.softquota('usage --state near'), { stdout: 'No owner is in this state.\n' });
-  t.match(await server.softquota('usage --state full'), { code: 2, stderr: /over, near or ok/ });
-  t.match(await server.softquota('usage alice --state over'), { code: 2 });
-  t.match((await server.softquota('usage alice')).stdout, /^alice uses 1\.\d+ MB; limit: 1 MB/);
-  t.match(
-    (await server.softquota('scan')).stdout,
-    /^Measured 1 units?: \d+ files in \d+ directories, 1\.\d+ MB, in /,
-  );
-  t.match(await server.softquota('doctor'), { stdout: 'No problems found.\n' });
-});
-
-t.test(
-  'pools of groups and repositories near their limits are told by their numbers',
-  { timeout: 240_000 },
-  async t => {
-    const server = await Server.open(t, { repositories: ['alice/app', 'alice/site'] });
-    await server.filled('alice/app', 1_500_000);
-    await server.softquota('scan');
-    const said = async (line: string) => {
-      const { code, stdout, stderr } = await server.softquota(line);
-      return code === 0 ? stdout : `${code}: ${stderr}`;
-    };
-    t.equal(
-      await said('usage --per repository'),
-      'No repository has a limit of its own. Give some one with softquota rule create --per repository.\n',
-    );
-    for (const line of [
-      'rule create each --limit 1M --subject size:repos:all --per repository',
-      'rule create together --limit 10M --subject size:all --per group',
-      'group create plain --rule each',
-      'group create lab --rule each --rule together',
-      'group add-user lab alice',
-    ]) {
-      t.notMatch(await said(line), /^\d/);
-    }
-    const rows = await said('usage --per repository');
-    t.match(rows, /^REPOSITORY +USED +LIMIT +PERCENT +GROUP +RULE +STATE\n/);
-    t.match(rows, /\nalice\/app +1\.\d+ MB +1 MB +15\d % +lab +each +over the limit\nalice\/site .* ok\n$/);
-    t.match(JSON.parse(await said('usage --per repository --state over,near --json')), [
-      { unit: 'alice/app', state: 'over', limit: 1_000_000 },
-    ]);
-    t.equal(await said('usage --per repository --state near'), 'No repository is in this state.\n');
-    t.match(await said('usage --per file'), /^2: .*owner, repository/);
-    t.match(await said('usage alice --per repository'), /^2: .*--per: not with an owner/);
-    const pools = await said('group usage lab');
-    t.match(pools, /^RULE +USED TOGETHER +LIMIT +PERCENT +STATE\ntogether +1\.\d+ MB +10 MB +15 % +ok\n\n/);
-    t.match(pools, /\nMEMBER +together\nalice +1\.\d+ MB\n$/);
-    t.match(JSON.parse(await said('group usage lab --top 1 --json')), { members: [{ owner: 'alice' }] });
-    t.match(await said('group usage plain'), /^No rule limits the members of plain together/);
-    t.match(await said('group usage nobody'), /^1: .*there is no group nobody/);
-  },
-);
 
 t.test('every command takes --config', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });

@@ -192,8 +192,9 @@ t.test('a backup of which the disk took a part is not called saved', async t => 
   }
 });
 
+const server = await Server.open(t, { repositories: ['alice/app'] });
+
 t.test('a reader that goes away is told nothing, unless what is lost cannot be had again', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'] });
   // Closed for reading before the command begins.
   const gone = async (line: string): Promise<{ code: string; stderr: string }> => {
     const script = '{ read -r go; "$@"; echo $? >&3; } 3>&4 <"$fifo" | { exec <&-; echo go >"$fifo"; }';
@@ -218,7 +219,6 @@ t.test('a reader that goes away is told nothing, unless what is lost cannot be h
 });
 
 t.test('where standard error is full a command does what it should, and says 74', async t => {
-  const server = await Server.open(t);
   const file = join(server.folder, 'saved.json');
   t.match(await redirected(server, '2>/dev/full', `backup ${file}`), { code: 74 });
   t.ok((await readFile(file, 'utf8')).endsWith('}\n'));
@@ -227,7 +227,6 @@ t.test('where standard error is full a command does what it should, and says 74'
 });
 
 t.test('a file that cannot be read or written is 74', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'] });
   const nowhere = join(server.folder, 'no/such/place');
   for (const line of ['backup', 'policy export', 'policy import', 'policy lint', 'auth sync company']
     .concat(`init ${join(server.folder, 'git')} --config`)

@@ -67,7 +67,7 @@ async function usage({ folder }: World, owner: string): Promise<unknown> {
   return JSON.parse(text).used;
 }
 
-t.test('one command on a Gitea counts what the database knows, and the daemon goes on', async t => {
+t.test('one command on a Gitea counts and tells what its database knows, and the daemon goes on', async t => {
   const world = await gitea(t);
   const found = await told(world, world.work);
   t.match(found, {
@@ -90,20 +90,7 @@ t.test('one command on a Gitea counts what the database knows, and the daemon go
   );
   t.ok(found.forge.unowned.some(({ reason, bytes }) => reason === 'packages_orphaned' && bytes > 0));
 
-  const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
-  t.match(ini, /\n\[forge\]\nKIND = gitea\nCONFIG = \S+\/custom\/conf\/app\.ini\n/);
-  t.match(ini, /\nMODE = report\n/);
-  t.notMatch(ini, /Not measured/);
-  await start(t, world.folder);
-  await ready(world.folder);
-  t.match(await usage(world, 'alice'), {
-    size: { repos: { public: 88_301, private: 172_332 }, git: { LFS: 127_982 } },
-  });
-});
-
-t.test('people read what was found, what it is, and what belongs to nobody', async t => {
-  const world = await gitea(t);
-  const { code, stdout, stderr } = await init(world, join(world.work, 'data'));
+  const { code, stdout, stderr } = await init(world, join(world.work, 'data'), '--config', 'people/app.ini');
   t.equal(code, 0, stderr);
   t.match(stdout, /^Found Gitea in \S+\/data\/gitea-repositories:\n/);
   t.match(
@@ -115,6 +102,16 @@ t.test('people read what was found, what it is, and what belongs to nobody', asy
   t.match(stdout, /TOTAL = 500k \(none of 8 owners/);
   t.match(stdout, /\nnobody: logs of actions /);
   t.notMatch(stdout, /cannot be found on the disk|POST \/v1\/units/);
+
+  const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
+  t.match(ini, /\n\[forge\]\nKIND = gitea\nCONFIG = \S+\/custom\/conf\/app\.ini\n/);
+  t.match(ini, /\nMODE = report\n/);
+  t.notMatch(ini, /Not measured/);
+  await start(t, world.folder);
+  await ready(world.folder);
+  t.match(await usage(world, 'alice'), {
+    size: { repos: { public: 88_301, private: 172_332 }, git: { LFS: 127_982 } },
+  });
 });
 
 t.test('a configuration elsewhere can be named, and has to be of this forge', async t => {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { builtForge } from '../forge/real-forge.ts';
 import { giteaHeading, linesTold, linesToRefusal, readGuide, Site, stepsOf } from './guide.ts';
-import { packed } from './package.ts';
+import { packed } from './packages.ts';
 import type { SandboxHost } from './sandbox-host.ts';
 
 t.setTimeout(3_600_000);

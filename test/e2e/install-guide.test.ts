@@ -17,7 +17,7 @@ import {
   type Way,
   ways,
 } from './guide.ts';
-import { packed } from './package.ts';
+import { packed } from './packages.ts';
 
 t.setTimeout(600_000);
 

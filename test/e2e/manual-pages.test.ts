@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { iniOf, readGuide, Site, typeOn } from './guide.ts';
 import { checkout, Installation } from './installation.ts';
-import { packed } from './package.ts';
+import { packed } from './packages.ts';
 import { Server } from './server.ts';
 
 t.setTimeout(600_000);

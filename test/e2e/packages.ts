@@ -1,13 +1,19 @@
-/** Packages as `npm run package` makes them. */
+/** Packages as `npm run package` makes them, and the one that npm publishes. */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { packForNpm } from '../../scripts/package/contents.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { must, run } from './run.ts';
 import type { SandboxHost } from './sandbox-host.ts';
 
 const script = fileURLToPath(new URL('../../scripts/package.ts', import.meta.url));
+
+/** Packs this checkout for npm; gives the path of the tarball, which is there until the test ends. */
+export function packed(t: Test): Promise<string> {
+  return packForNpm(temporaryFolder(t));
+}
 
 /** Makes packages quickly, into a directory of their own; returns their files. */
 export async function makePackages(t: Test, ...options: readonly string[]): Promise<readonly string[]> {

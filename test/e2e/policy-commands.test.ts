@@ -98,30 +98,9 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
   );
 });
 
-t.test('explain shows the limits of groups, repositories, pushes and files', async t => {
-  const { server, done } = await openCommandServer(t);
-  await done('rule create together --limit 1k --per group --subject size:all');
-  await done('rule create each --limit 2k --per repository --subject size:all');
-  await done('group create lab --rule together --rule each');
-  for (const name of ['alice', 'bob']) {
-    await done(`user create ${name}`);
-    await done(`group add-user lab ${name}`);
-  }
-  await server.reports('alice', 300);
-  await server.reports('bob', 900);
-  const shown = await done('explain alice --subject size:git:lfs');
-  t.match(shown, /^alice, .*: refused\./);
-  t.ok(
-    shown.endsWith(`Limits that are asked after these have allowed:
-  * all members together, group lab, rule together: 1.2 kB of 1 kB, 300 B by this owner (size:all): refuses
-    each repository, group lab, rule each: 2 kB (size:all): is not asked, since nobody knows what it is about
-`),
-    shown,
-  );
-});
+const { server, done, json, refused } = await openCommandServer(t);
 
 t.test('every command of rules and groups prints tables for people and JSON for programs', async t => {
-  const { server, done, json } = await openCommandServer(t);
   t.match(await done('rule list'), /^No rules: .* softquota rule create\.\n$/);
   t.match(await done('group list'), /^No groups\. Create one with softquota group create\.\n$/);
   t.strictSame(await json('rule create total --limit', '10 GB', '--subject', 'size:all'), {
@@ -191,7 +170,6 @@ t.test('every command of rules and groups prints tables for people and JSON for 
 });
 
 t.test('names go to the daemon as they are, and to a terminal harmless', async t => {
-  const { done, json } = await openCommandServer(t);
   const name = 'a/b %2F\u202e ?#é';
   await done('rule create', name, '--limit', '1k', '--subject', 'size:all');
   await done('group create --rule', name, '--', '-g/\u200b');
@@ -202,14 +180,36 @@ t.test('names go to the daemon as they are, and to a terminal harmless', async t
   t.match(shown, 'a/b %2F\\u{202e} ?#é');
   const exported = await done('policy export');
   t.notMatch(exported, /[\u200b\u202e]/);
-  t.match(JSON.parse(exported), { rules: [{ name }], groups: [{ name: '-g/\u200b' }] });
+  const policy: Readonly<Record<string, readonly { name: string }[]>> = JSON.parse(exported);
+  t.ok(policy.rules?.some(rule => rule.name === name));
+  t.ok(policy.groups?.some(group => group.name === '-g/\u200b'));
   await done('group remove-rule --', '-g/\u200b', name);
   await done('group delete --', '-g/\u200b');
   await done('rule delete', name);
 });
 
+t.test('explain shows the limits of groups, repositories, pushes and files', async t => {
+  await done('rule create together --limit 1k --per group --subject size:all');
+  await done('rule create each --limit 2k --per repository --subject size:all');
+  await done('group create lab --rule together --rule each');
+  for (const name of ['alice', 'bob']) {
+    await done(`user create ${name}`);
+    await done(`group add-user lab ${name}`);
+  }
+  await server.reports('alice', 300);
+  await server.reports('bob', 900);
+  const shown = await done('explain alice --subject size:git:lfs');
+  t.match(shown, /^alice, .*: refused\./);
+  t.ok(
+    shown.endsWith(`Limits that are asked after these have allowed:
+  * all members together, group lab, rule together: 1.2 kB of 1 kB, 300 B by this owner (size:all): refuses
+    each repository, group lab, rule each: 2 kB (size:all): is not asked, since nobody knows what it is about
+`),
+    shown,
+  );
+});
+
 t.test('what cannot be done is told with the exit status for it', async t => {
-  const { server, done, refused } = await openCommandServer(t);
   await done('rule create total --limit 10G --subject size:all');
   await done('group create free --rule total');
   const notASize = /--limit 10 gigs: not a size; write a number and a unit, such as 500M/;

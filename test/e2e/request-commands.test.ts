@@ -8,10 +8,9 @@ import { askForMore } from './space-requests.ts';
 
 t.setTimeout(300_000);
 
-const ini = { quota: { ENABLED: 'true' }, 'quota.default': { TOTAL: '1M' } };
+const server = await Server.open(t);
 
 t.test('requests are listed, granted and declined', async t => {
-  const server = await Server.open(t, { ini });
   t.equal(await server.done('request list'), 'No open requests.\n');
   const [alice, bob] = await askForMore(server, ['alice', 'bob']);
   const listed = await server.done('request list');
@@ -34,9 +33,8 @@ t.test('requests are listed, granted and declined', async t => {
 });
 
 t.test('a grant can be of another size and for another time', async t => {
-  const server = await Server.open(t, { ini });
-  const [alice] = await askForMore(server, ['alice']);
-  const id = alice?.id ?? '';
+  const [carol] = await askForMore(server, ['carol']);
+  const id = carol?.id ?? '';
   for (const [wrong, stderr] of [
     ['--size much', /--size much: not a size/],
     ['--size 0', /--size 0: not more than nothing/],
@@ -49,32 +47,31 @@ t.test('a grant can be of another size and for another time', async t => {
     t.match(await server.softquota(`request grant ${id} ${wrong}`), { code: 2, stdout: '', stderr });
   const until = new Date(Math.floor(Date.now() / 1000) * 1000 + 7_200_000).toISOString();
   await server.done(`request grant ${id} --size 2M --until ${until} --words`, 'for now');
-  const usage = ownerReport.parse(await server.json('usage alice'));
+  const usage = ownerReport.parse(await server.json('usage carol'));
   t.match(usage, { limit: 3_000_000, allowance: { bytes: 2_000_000, count: 1, until } });
   t.match(
-    await server.done('usage alice'),
+    await server.done('usage carol'),
     /limit: 3 MB; ok\.\n2 MB of the limit are an allowance until \d{4}-.*: the release needs it\n/,
   );
 });
 
 t.test('allowances are given, listed and ended without a request', async t => {
-  const server = await Server.open(t, { ini });
-  await server.done('user create alice');
-  t.equal(await server.done('allowance list alice'), 'alice has no allowance.\n');
-  const create = ['allowance create alice --size 1.5GiB --for 30d --why', 'a migration'] as const;
-  const endless = await server.softquota('allowance create alice --size 1.5GiB --why x');
+  await server.done('user create dave');
+  t.equal(await server.done('allowance list dave'), 'dave has no allowance.\n');
+  const create = ['allowance create dave --size 1.5GiB --for 30d --why', 'a migration'] as const;
+  const endless = await server.softquota('allowance create dave --size 1.5GiB --why x');
   t.match(endless, { code: 2, stderr: /give --for or --until/ });
   const created = allowance.parse(await server.json(...create));
   t.match(created, { bytes: 1.5 * 1024 ** 3, why: 'a migration', granted_by: null });
   const lasts = Date.parse(created.until) - Date.parse(created.granted_at);
   t.ok(lasts > 29.9 * 86_400_000 && lasts <= 30 * 86_400_000);
   t.match(
-    await server.done('allowance list alice'),
+    await server.done('allowance list dave'),
     new RegExp(`${created.id} +1\\.5 GiB .* host administrator .* a migration\n`),
   );
-  t.match(await server.done('check alice --subject size:all'), /of this limit are an allowance/);
-  const end = `allowance end alice ${created.id}`;
-  t.equal(await server.done(end), `Ended the allowance ${created.id} of alice.\n`);
+  t.match(await server.done('check dave --subject size:all'), /of this limit are an allowance/);
+  const end = `allowance end dave ${created.id}`;
+  t.equal(await server.done(end), `Ended the allowance ${created.id} of dave.\n`);
   t.match(await server.softquota(end), { code: 1, stderr: /no allowance/ });
   t.match(await server.softquota('allowance list nobody'), {
     code: 1,

@@ -13,7 +13,7 @@ import { isLong } from '../run-length.ts';
 import { ask, until } from './ask.ts';
 import { Clone, objectsIn, type Push } from './clone.ts';
 import { readGuide, repository, Site, stepsOf, type Way, ways, words } from './guide.ts';
-import { packed } from './package.ts';
+import { packed } from './packages.ts';
 import type { SandboxHost } from './sandbox-host.ts';
 
 t.setTimeout(600_000);

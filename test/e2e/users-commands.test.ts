@@ -15,128 +15,15 @@ t.setTimeout(900_000);
 
 const aToken = /^[0-9a-f]{40}\n$/;
 
+const server = await Server.open(t, { repositories: ['guild/app'] });
+
 /** A command from another host: without a configuration, over HTTP. */
-async function remote(server: Server, line: string, token: string): Promise<Run> {
+async function remote(line: string, token: string): Promise<Run> {
   const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await addressOf(server), SOFTQUOTA_TOKEN: token };
   return server.softquota(line, { cwd: '/', env });
 }
 
-t.test('one command prints a link that signs a user in once', async t => {
-  const server = await Server.open(t);
-  await server.done('user create alice');
-  const url = await addressOf(server);
-  const link = await server.done('sign-in-link --user alice');
-  t.ok(link.startsWith(`${url}sign-in#code=`) && link.endsWith('\n'), link);
-  const signIn = () =>
-    fetch(new URL('api/v1/session', url), {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Origin: new URL(url).origin },
-      body: JSON.stringify({ code: link.trim().replace(/.*#code=/, '') }),
-    });
-  const answer = await signIn();
-  t.equal(answer.status, 201);
-  t.match(await answer.json(), { login: 'alice', via: 'link' });
-  t.equal((await signIn()).status, 401);
-  t.match(await server.json('sign-in-link --user alice'), { url: /#code=/, expires_at: /^\d{4}-/ });
-  t.match(await server.softquota('sign-in-link --user nobody'), {
-    code: 1,
-    stdout: '',
-    stderr: /no user or organization nobody/,
-  });
-});
-
-t.test('one command opens the web UI of a new installation to its administrator', async t => {
-  const server = await Server.open(t);
-  const first = await server.softquota('sign-in-link --user root --admin');
-  t.match(first, { code: 0, stdout: /#code=/, stderr: 'softquota: created root, an administrator\n' });
-  t.match(await server.json('user show root'), { username: 'root', is_admin: true });
-  t.match(await server.softquota('sign-in-link --user root --admin'), { code: 0, stderr: '' });
-});
-
-t.test('one command leads from a new installation to the token of an administrator', async t => {
-  const server = await Server.open(t);
-  const first = await server.softquota('token create --user root --admin');
-  t.match(first, { code: 0, stdout: aToken, stderr: 'softquota: created root, an administrator\n' });
-  const listed = await remote(server, 'user list --json', first.stdout.trim());
-  t.match(z.array(user).parse(JSON.parse(listed.stdout)), [
-    { username: 'root', is_admin: true, type: 'user' },
-  ]);
-
-  const again = await server.softquota('token create --user ROOT --admin');
-  t.match(again, { code: 0, stdout: aToken, stderr: '' });
-  t.not(again.stdout, first.stdout);
-  await server.done('user create bob');
-  const promoted = await server.softquota('token create --user bob --admin');
-  t.match(promoted, { code: 0, stdout: aToken, stderr: 'softquota: bob is now an administrator\n' });
-  t.match(await remote(server, 'user show root', promoted.stdout.trim()), { code: 0 });
-
-  const unknown = await server.softquota('token create --user dave');
-  t.match(unknown, {
-    code: 1,
-    stdout: '',
-    stderr: /no user or organization dave; create it with softquota user create /,
-  });
-  await server.done('user create guild --type organization');
-  const organization = await server.softquota('token create --user guild --admin');
-  t.match(organization, { code: 2, stdout: '', stderr: /guild is an organization: only users have tokens/ });
-
-  const expired = await server.softquota('token create --user carol --admin --expires 2001-01-01');
-  t.match(expired, { code: 2, stdout: '' });
-  t.match(await server.json('user show carol'), { is_admin: false }, 'no token, no administrator');
-});
-
-t.test('a token has the scopes, name and end asked for, and is revoked by name or id', async t => {
-  const server = await Server.open(t);
-  const create = 'token create --user alice';
-  const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
-  await server.done('user create alice --admin');
-  const none = /^No tokens\. Create one with softquota token create/;
-  t.match(await server.done('token list --user alice'), none);
-
-  const reader = await server.done(`${create} --scope read:admin --scope read:user --name reader`);
-  const before = Date.now();
-  const made = createdToken.parse(await server.json(`${create} --expires 90d`));
-  t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
-  const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
-  t.ok(days >= 90 && days < 90.01, String(days));
-  await server.done(`${create} --expires 2099-01-31 --name`, 'by date');
-  await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name`, 'by time');
-  t.match(await listed(), [
-    { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
-    { name: made.name },
-    { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
-    { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
-  ]);
-
-  t.match(await remote(server, 'user list', reader.trim()), { code: 0 });
-  const refused = await remote(server, 'user create bob', reader.trim());
-  t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
-  const table = await server.done('token list --user alice');
-  t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
-  t.match(
-    table,
-    new RegExp(
-      `reader +read:admin read:user +${reader.trim().slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`,
-    ),
-  );
-
-  t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
-  const expired = await remote(server, 'user list', reader.trim());
-  t.match(expired, { code: 77, stderr: /invalid or expired token/ });
-  await server.done(`token revoke ${made.id} --user alice`);
-  t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
-  for (const [code, words, ...line] of [
-    [1, /alice has no token reader/, 'token', 'revoke', 'reader', '--user', 'alice'],
-    [1, /has a token by date already/, ...create.split(' '), '--name', 'by date'],
-    [2, /--expires soon: expected a time/, ...create.split(' '), '--expires', 'soon', '--admin'],
-    [2, /expires_at: the time is in the past/, ...create.split(' '), '--expires', '2020-01-01'],
-  ] as const)
-    t.match(await server.softquota(line), { code, stdout: '', stderr: words });
-});
-
 t.test('users and organizations are created, shown, changed, put into groups and deleted', async t => {
-  const server = await Server.open(t, { repositories: ['guild/app'] });
-  await server.scan();
   for (const name of ['free', 'staff']) await server.done('group create', name);
   const alice = 'user create alice --email a@git.example --admin --full-name';
   t.equal(await server.done(alice, 'Alice L.'), 'Created alice, an administrator.\n');
@@ -188,8 +75,173 @@ t.test('users and organizations are created, shown, changed, put into groups and
   t.strictSame(await names('user list'), ['alice', 'guild']);
 });
 
+t.test('one command prints a link that signs a user in once', async t => {
+  const url = await addressOf(server);
+  const link = await server.done('sign-in-link --user alice');
+  t.ok(link.startsWith(`${url}sign-in#code=`) && link.endsWith('\n'), link);
+  const signIn = () =>
+    fetch(new URL('api/v1/session', url), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: new URL(url).origin },
+      body: JSON.stringify({ code: link.trim().replace(/.*#code=/, '') }),
+    });
+  const answer = await signIn();
+  t.equal(answer.status, 201);
+  t.match(await answer.json(), { login: 'alice', via: 'link' });
+  t.equal((await signIn()).status, 401);
+  t.match(await server.json('sign-in-link --user alice'), { url: /#code=/, expires_at: /^\d{4}-/ });
+  t.match(await server.softquota('sign-in-link --user nobody'), {
+    code: 1,
+    stdout: '',
+    stderr: /no user or organization nobody/,
+  });
+});
+
+t.test('one command opens the web UI of a new installation to its administrator', async t => {
+  const first = await server.softquota('sign-in-link --user first --admin');
+  t.match(first, { code: 0, stdout: /#code=/, stderr: 'softquota: created first, an administrator\n' });
+  t.match(await server.json('user show first'), { username: 'first', is_admin: true });
+  t.match(await server.softquota('sign-in-link --user first --admin'), { code: 0, stderr: '' });
+});
+
+t.test('one command leads from a new installation to the token of an administrator', async t => {
+  const first = await server.softquota('token create --user root --admin');
+  t.match(first, { code: 0, stdout: aToken, stderr: 'softquota: created root, an administrator\n' });
+  const listed = await remote('user list --json', first.stdout.trim());
+  const root = z.array(user).parse(JSON.parse(listed.stdout));
+  t.match(
+    root.find(({ username }) => username === 'root'),
+    { is_admin: true, type: 'user' },
+  );
+
+  const again = await server.softquota('token create --user ROOT --admin');
+  t.match(again, { code: 0, stdout: aToken, stderr: '' });
+  t.not(again.stdout, first.stdout);
+  await server.done('user create bob');
+  const promoted = await server.softquota('token create --user bob --admin');
+  t.match(promoted, { code: 0, stdout: aToken, stderr: 'softquota: bob is now an administrator\n' });
+  t.match(await remote('user show root', promoted.stdout.trim()), { code: 0 });
+
+  const unknown = await server.softquota('token create --user dave');
+  t.match(unknown, {
+    code: 1,
+    stdout: '',
+    stderr: /no user or organization dave; create it with softquota user create /,
+  });
+  await server.done('user create guild --type organization');
+  const organization = await server.softquota('token create --user guild --admin');
+  t.match(organization, { code: 2, stdout: '', stderr: /guild is an organization: only users have tokens/ });
+
+  const expired = await server.softquota('token create --user carol --admin --expires 2001-01-01');
+  t.match(expired, { code: 2, stdout: '' });
+  t.match(await server.json('user show carol'), { is_admin: false }, 'no token, no administrator');
+});
+
+t.test('a token has the scopes, name and end asked for, and is revoked by name or id', async t => {
+  const create = 'token create --user alice';
+  const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
+  const none = /^No tokens\. Create one with softquota token create/;
+  t.match(await server.done('token list --user alice'), none);
+
+  const reader = await server.done(`${create} --scope read:admin --scope read:user --name reader`);
+  const before = Date.now();
+  const made = createdToken.parse(await server.json(`${create} --expires 90d`));
+  t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
+  const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
+  t.ok(days >= 90 && days < 90.01, String(days));
+  await server.done(`${create} --expires 2099-01-31 --name`, 'by date');
+  await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name`, 'by time');
+  t.match(await listed(), [
+    { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
+    { name: made.name },
+    { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
+    { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
+  ]);
+
+  t.match(await remote('user list', reader.trim()), { code: 0 });
+  const refused = await remote('user create bob', reader.trim());
+  t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
+  const table = await server.done('token list --user alice');
+  t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
+  t.match(
+    table,
+    new RegExp(
+      `reader +read:admin read:user +${reader.trim().slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`,
+    ),
+  );
+
+  t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
+  const expired = await remote('user list', reader.trim());
+  t.match(expired, { code: 77, stderr: /invalid or expired token/ });
+  await server.done(`token revoke ${made.id} --user alice`);
+  t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
+  for (const [code, words, ...line] of [
+    [1, /alice has no token reader/, 'token', 'revoke', 'reader', '--user', 'alice'],
+    [1, /has a token by date already/, ...create.split(' '), '--name', 'by date'],
+    [2, /--expires soon: expected a time/, ...create.split(' '), '--expires', 'soon', '--admin'],
+    [2, /expires_at: the time is in the past/, ...create.split(' '), '--expires', '2020-01-01'],
+  ] as const)
+    t.match(await server.softquota(line), { code, stdout: '', stderr: words });
+});
+
+const company = {
+  name: 'company',
+  openid_connect_auto_discovery_url: 'http://127.0.0.1:2',
+  client_id: 'softquota',
+  client_secret: 'client-secret-that-nobody-may-see',
+  quota_group_claim_name: 'groups',
+  quota_group_map: { staff: ['gold'], guests: ['silver'] },
+  quota_group_map_removal: true,
+};
+
+async function addSource(): Promise<string> {
+  for (const name of ['gold', 'silver']) await server.admin('/admin/quota/groups', { body: { name } });
+  const made = await server.ask('admin', '/api/v1/admin/auths', { body: company });
+  return String(savedSource.parse(JSON.parse(made.text)).id);
+}
+
+t.test('claims in a file do what a sign-in does with them, for one user or for many', async t => {
+  t.match(await server.softquota('auth list'), { code: 0, stdout: /No sources/ });
+  await addSource();
+  t.match(await server.softquota('auth list'), {
+    code: 0,
+    stdout: /company .*127\.0\.0\.1:2 .*yes .*groups .*on/,
+  });
+  for (const name of ['dora', 'bob']) await server.done('user create', name);
+
+  const one = await server.file('dora.json', '{"sub": "1", "groups": "staff, guests"}');
+  const sync = 'auth sync company';
+  const tried = await server.done(`${sync} ${one} --user dora --try`);
+  t.equal(tried, 'dora: +gold +silver; in gold, silver\n');
+  t.match(await server.done('group show gold'), /^(?!.*dora)/s);
+  t.match(await server.done(`${sync} ${one} --user dora`), /^dora: \+gold \+silver/);
+  t.match(await server.done(`${sync} ${one} --user dora`), /nothing changes; in gold, silver/);
+
+  const many = join(server.folder, 'many.json');
+  const users = [
+    { user: 'dora', claims: { groups: [] } },
+    { user: 'nobody', claims: { groups: [] } },
+    { user: 'bob', claims: { groups: ['guests'] } },
+  ];
+  await writeFile(many, users.map(user => `${JSON.stringify(user)}\n`).join(''));
+  t.match(await server.softquota(`${sync} ${many}`), {
+    code: 1,
+    stdout: 'dora: -gold -silver; in no group\nbob: +silver; in silver\n',
+    stderr: /^softquota: nobody: there is no user nobody/,
+  });
+  await writeFile(many, JSON.stringify(users.slice(2)));
+  const json = await server.json(`${sync} ${many}`);
+  t.match(json, [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
+
+  await writeFile(many, '{"user": "bob"}\n');
+  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: claims/ });
+  await writeFile(many, '{"user"');
+  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: not valid JSON/ });
+  const another = await server.softquota(`auth sync another ${one} --user bob`);
+  t.match(another, { code: 1, stderr: /no such source: another/ });
+});
+
 t.test('they exit with 2, 69 and 77 for what stands in the way, and show no secret', async t => {
-  const server = await Server.open(t);
   const lines = [
     ...['user', 'user show', 'user show nobody', 'user show ', 'user delete ..'],
     ...['user create x --type robot', 'user edit x', 'user edit x --admin'],
@@ -248,62 +300,4 @@ t.test('they exit with 2, 69 and 77 for what stands in the way, and show no secr
   const gone = await list({ SOFTQUOTA_URL: locked.href, SOFTQUOTA_TOKEN: secret });
   t.match(gone, { code: 69, stderr: /no daemon answers at http:\/\/127\.0\.0\.1:/ });
   t.notOk(gone.stderr.includes(secret));
-});
-
-const company = {
-  name: 'company',
-  openid_connect_auto_discovery_url: 'http://127.0.0.1:2',
-  client_id: 'softquota',
-  client_secret: 'client-secret-that-nobody-may-see',
-  quota_group_claim_name: 'groups',
-  quota_group_map: { staff: ['gold'], guests: ['silver'] },
-  quota_group_map_removal: true,
-};
-
-async function addSource(server: Server): Promise<string> {
-  for (const name of ['gold', 'silver']) await server.admin('/admin/quota/groups', { body: { name } });
-  const made = await server.ask('admin', '/api/v1/admin/auths', { body: company });
-  return String(savedSource.parse(JSON.parse(made.text)).id);
-}
-
-t.test('claims in a file do what a sign-in does with them, for one user or for many', async t => {
-  const server = await Server.open(t);
-  t.match(await server.softquota('auth list'), { code: 0, stdout: /No sources/ });
-  await addSource(server);
-  t.match(await server.softquota('auth list'), {
-    code: 0,
-    stdout: /company .*127\.0\.0\.1:2 .*yes .*groups .*on/,
-  });
-  for (const name of ['alice', 'bob']) await server.done('user create', name);
-
-  const one = await server.file('alice.json', '{"sub": "1", "groups": "staff, guests"}');
-  const sync = 'auth sync company';
-  const tried = await server.done(`${sync} ${one} --user alice --try`);
-  t.equal(tried, 'alice: +gold +silver; in gold, silver\n');
-  t.match(await server.done('group show gold'), /^(?!.*alice)/s);
-  t.match(await server.done(`${sync} ${one} --user alice`), /^alice: \+gold \+silver/);
-  t.match(await server.done(`${sync} ${one} --user alice`), /nothing changes; in gold, silver/);
-
-  const many = join(server.folder, 'many.json');
-  const users = [
-    { user: 'alice', claims: { groups: [] } },
-    { user: 'nobody', claims: { groups: [] } },
-    { user: 'bob', claims: { groups: ['guests'] } },
-  ];
-  await writeFile(many, users.map(user => `${JSON.stringify(user)}\n`).join(''));
-  t.match(await server.softquota(`${sync} ${many}`), {
-    code: 1,
-    stdout: 'alice: -gold -silver; in no group\nbob: +silver; in silver\n',
-    stderr: /^softquota: nobody: there is no user nobody/,
-  });
-  await writeFile(many, JSON.stringify(users.slice(2)));
-  const json = await server.json(`${sync} ${many}`);
-  t.match(json, [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
-
-  await writeFile(many, '{"user": "bob"}\n');
-  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: claims/ });
-  await writeFile(many, '{"user"');
-  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: not valid JSON/ });
-  const another = await server.softquota(`auth sync another ${one} --user bob`);
-  t.match(another, { code: 1, stderr: /no such source: another/ });
 });
