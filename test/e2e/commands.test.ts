@@ -14,6 +14,8 @@ import { launcher } from './daemon.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
 
+t.setTimeout(600_000);
+
 /** Every command, with those of which it is made. */
 function* commandsOf(command: Command, path: readonly string[] = []): Generator<readonly [string, Command]> {
   for (const each of command.commands) {

@@ -44,7 +44,7 @@ export function gitAs(cwd: string, ...args: readonly string[]): Promise<Run> {
 export const asUser = (id: number, group = id): readonly string[] =>
   isRoot ? ['setpriv', '--reuid', String(id), '--regid', String(group), '--clear-groups', '--'] : [];
 
-export function asGitUser(command: string, args: readonly string[]): readonly [string, readonly string[]] {
+function asGitUser(command: string, args: readonly string[]): readonly [string, readonly string[]] {
   const [first = command, ...others] = [...asUser(uid), command, ...args];
   return [first, others];
 }

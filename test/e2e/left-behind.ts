@@ -40,7 +40,7 @@ export async function openWays(t: Test, server: Server, through: readonly string
 }
 
 /** A repository, and somebody with a commit for it that was never pushed, at `branch`. */
-export interface Attacked {
+interface Attacked {
   readonly server: Server;
   readonly owner: string;
   readonly bare: string;

@@ -14,12 +14,12 @@ import { must, run } from './run.ts';
 import type { Ini, Server } from './server.ts';
 
 /** A host, and where it mounts what others mount, too. */
-export interface Mounting {
+interface Mounting {
   readonly server: Server;
   readonly place: string;
 }
 
-export interface Nas {
+interface Nas {
   /** The disk itself. */
   readonly disk: string;
   /** Walks it for both. */
