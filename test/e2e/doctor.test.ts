@@ -31,12 +31,6 @@ const ini = '/etc/softquota/app.ini';
 
 const hookFaults: readonly Fault[] = [
   {
-    what: 'a repository has no hook',
-    break: `rm ${app}/hooks/pre-receive`,
-    found: ['hook'],
-    names: app,
-  },
-  {
     what: 'a hook lost its right to run',
     break: `chmod a-x ${app}/hooks/pre-receive`,
     found: ['hook_blocked'],

@@ -114,6 +114,8 @@ async function mustNotFit(t: Test, server: Server, line: string): Promise<void> 
   t.notMatch(stderr, /Saved|mistake/, line);
 }
 
+const server = await Server.open(t, { repositories: ['alice/app'] });
+
 t.test('every command prints keys in snake_case, and ends with 74 where standard output is full', async t => {
   const { address, servers } = await startSingle(t);
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'], ini: oneWebhook });
@@ -191,8 +193,6 @@ t.test('a backup of which the disk took a part is not called saved', async t => 
     t.equal(stderr, 'softquota: standard output cannot be written: no space left on device (ENOSPC)\n');
   }
 });
-
-const server = await Server.open(t, { repositories: ['alice/app'] });
 
 t.test('a reader that goes away is told nothing, unless what is lost cannot be had again', async t => {
   // Closed for reading before the command begins.

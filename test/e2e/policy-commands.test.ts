@@ -6,6 +6,8 @@ import { openCommandServer } from './command-server.ts';
 
 t.setTimeout(600_000);
 
+const { server, done, json, refused } = await openCommandServer(t);
+
 t.test('rules have a grace and a mode, which commands set, show, compare and take away', async t => {
   const { server, done, json, refused } = await openCommandServer(t, {
     ini: { quota: { GRACE: '7d' } },
@@ -97,8 +99,6 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
     /: allowed\. [\s\S]*With the rules that only warn: refused\.\n[\s\S]*\* rule soft: .*: refuses, only warned of/,
   );
 });
-
-const { server, done, json, refused } = await openCommandServer(t);
 
 t.test('every command of rules and groups prints tables for people and JSON for programs', async t => {
   t.match(await done('rule list'), /^No rules: .* softquota rule create\.\n$/);

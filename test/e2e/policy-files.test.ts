@@ -12,6 +12,8 @@ import { must, plainEnvironment, run } from './run.ts';
 
 t.setTimeout(600_000);
 
+const { server, done, refused } = await openCommandServer(t);
+
 t.test('what one installation exports, an empty one imports, users and all', async t => {
   const one = await openCommandServer(t);
   await one.done('user create alice');
@@ -148,45 +150,7 @@ t.test('an import shows what comes, goes and changes, and whom it refuses, befor
   t.strictSame(JSON.parse(await done('policy export')), reordered);
 });
 
-t.test('on a terminal an import asks, and what somebody changed meanwhile is not overwritten', async t => {
-  const { server, done } = await openCommandServer(t);
-  const rules = [{ name: 'total', limit: 1, subjects: [] }];
-  const wanted = await server.file('wanted.json', { rules, groups: [] });
-  const answering = async (meanwhile: () => Promise<unknown>, answer: string) => {
-    const line = `${process.execPath} ${launcher} policy import ${wanted}`;
-    const terminal = spawn('script', ['-qec', line, '/dev/null'], {
-      env: { ...plainEnvironment, SOFTQUOTA_CONFIG: server.config },
-    });
-    let seen = '';
-    let asked = false;
-    for await (const chunk of terminal.stdout) {
-      seen += stripVTControlCharacters(String(chunk));
-      if (asked || !seen.includes('Import it? [y/N]')) continue;
-      asked = true;
-      await meanwhile();
-      terminal.stdin.write(`${answer}\n`);
-    }
-    const code = terminal.exitCode ?? (await once(terminal, 'close'))[0];
-    return { code, seen: seen.replaceAll('\r', '') };
-  };
-  const nothing = async () => {};
-  t.match(await answering(nothing, 'n'), { code: 1, seen: /^\+ rule total[\s\S]*Nothing was imported\.\n$/ });
-  t.match(await answering(nothing, ''), { code: 1, seen: /Nothing was imported\.\n$/ });
-  const other = () => done('rule create other --limit 1 --subject size:all');
-  t.match(await answering(other, 'y'), {
-    code: 1,
-    seen: /somebody else changed the policy after these changes were shown\. Nothing was imported/,
-  });
-  t.match(JSON.parse(await done('policy export')), { rules: [{ name: 'other' }] });
-  t.match(await answering(nothing, 'yes'), {
-    code: 0,
-    seen: /- rule other[\s\S]*Imported\. The policy is in force\.\n$/,
-  });
-  t.match(JSON.parse(await done('policy export')).rules, [{ name: 'total' }]);
-});
-
 t.test('a file that cannot be taken is told with every fault, and where it stands', async t => {
-  const { server, done, refused } = await openCommandServer(t);
   const faulty = await server.file('faulty.json', {
     rules: [
       { name: ' ', limit: '10 gigs', subjects: ['size:lfs'] },
@@ -223,6 +187,42 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
   await refused(74, /ENOENT/, 'policy simulate /nowhere/policy.json');
   await refused(74, /nowhere/, 'policy export /nowhere/policy.json');
   t.equal(await done('policy export'), '{\n  "rules": [],\n  "groups": []\n}\n');
+});
+
+t.test('on a terminal an import asks, and what somebody changed meanwhile is not overwritten', async t => {
+  const rules = [{ name: 'total', limit: 1, subjects: [] }];
+  const wanted = await server.file('wanted.json', { rules, groups: [] });
+  const answering = async (meanwhile: () => Promise<unknown>, answer: string) => {
+    const line = `${process.execPath} ${launcher} policy import ${wanted}`;
+    const terminal = spawn('script', ['-qec', line, '/dev/null'], {
+      env: { ...plainEnvironment, SOFTQUOTA_CONFIG: server.config },
+    });
+    let seen = '';
+    let asked = false;
+    for await (const chunk of terminal.stdout) {
+      seen += stripVTControlCharacters(String(chunk));
+      if (asked || !seen.includes('Import it? [y/N]')) continue;
+      asked = true;
+      await meanwhile();
+      terminal.stdin.write(`${answer}\n`);
+    }
+    const code = terminal.exitCode ?? (await once(terminal, 'close'))[0];
+    return { code, seen: seen.replaceAll('\r', '') };
+  };
+  const nothing = async () => {};
+  t.match(await answering(nothing, 'n'), { code: 1, seen: /^\+ rule total[\s\S]*Nothing was imported\.\n$/ });
+  t.match(await answering(nothing, ''), { code: 1, seen: /Nothing was imported\.\n$/ });
+  const other = () => done('rule create other --limit 1 --subject size:all');
+  t.match(await answering(other, 'y'), {
+    code: 1,
+    seen: /somebody else changed the policy after these changes were shown\. Nothing was imported/,
+  });
+  t.match(JSON.parse(await done('policy export')), { rules: [{ name: 'other' }] });
+  t.match(await answering(nothing, 'yes'), {
+    code: 0,
+    seen: /- rule other[\s\S]*Imported\. The policy is in force\.\n$/,
+  });
+  t.match(JSON.parse(await done('policy export')).rules, [{ name: 'total' }]);
 });
 
 t.test('a policy is tried before it is enforced: who would be refused, and what is odd about it', async t => {
