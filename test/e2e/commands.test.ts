@@ -1,7 +1,7 @@
 /** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -9,6 +9,7 @@ import t from 'tap';
 import { z } from 'zod';
 import { buildProgram } from '../../src/commands/index.ts';
 import { finding, ownerReport, ownerRow, scanReport } from '../../src/wire/index.ts';
+import { makeForgeHooks } from '../git/hooks/forge-hooks.ts';
 import { asNobody } from './commands.ts';
 import { launcher } from './daemon.ts';
 import { must, run } from './run.ts';
@@ -26,6 +27,9 @@ function* commandsOf(command: Command, path: readonly string[] = []): Generator<
 
 const program = await buildProgram(() => {});
 
+const server = await Server.open(t, { repositories: ['alice/app', 'alice/site'] });
+await server.filled('alice/app', 1_500_000);
+
 t.test('every command has its help, which is also what the manual says', async t => {
   const manual = await readFile(new URL('../../docs/commands.md', import.meta.url), 'utf8');
   const commands = [...commandsOf(program)];
@@ -37,9 +41,6 @@ t.test('every command has its help, which is also what the manual says', async t
   const help = await run(process.execPath, [launcher, 'user', 'list', '--help'], { env: { COLUMNS: '90' } });
   t.match(help, { code: 0, stderr: '', stdout: /^Usage: softquota user list / });
 });
-
-const server = await Server.open(t, { repositories: ['alice/app', 'alice/site'] });
-await server.filled('alice/app', 1_500_000);
 
 t.test('--json gives programs the documented shapes, and people get tables', async t => {
   const json = async (line: string) => JSON.parse((await server.softquota(`${line} --json`)).stdout);
@@ -335,6 +336,41 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
     stdout: /1 of GitLab, which runs no hooks\.\n$/,
   });
   t.match(await server.softquota('doctor'), { code: 1, stdout: /\(hook\): .*gitlab\.fullpath/ });
+});
+
+t.test('install says what goes into the app.ini of Gitea, and nothing that has no effect there', async t => {
+  const server = await Server.open(t, { started: false });
+  // Nobody but its owner writes there.
+  await chmod(server.folder, 0o755);
+  const repository = await server.repository('alice/app');
+  const root = join(server.folder, 'git');
+  const template = join(root, '.softquota/template');
+  const install = (...args: readonly string[]) => server.softquota(['hooks', 'install', ...args, root]);
+  await makeForgeHooks(repository);
+  const { code, stdout } = await install();
+  t.equal(code, 0, stdout);
+  t.match(stdout, `${repository}: pre-receive installed, post-receive installed`);
+  t.match(stdout, `    [git.config]\n    init.templateDir = ${template}\n`);
+  t.notMatch(stdout, /git config --system|core\.hooksPath/);
+  const hook = await readFile(join(template, 'hooks/pre-receive.d/00-softquota'), 'utf8');
+  t.match(hook, `\nsocket=${server.socket('gate')} `);
+
+  const json = JSON.parse((await install('--json')).stdout);
+  t.match(json.forges, [{ root, template, fault: null, lines: ['[git.config]', /^init\.templateDir = /] }]);
+
+  const removed = await server.softquota(['hooks', 'remove', root]);
+  t.equal(removed.code, 0);
+  t.match(
+    removed.stdout,
+    `${template} is removed: take init.templateDir out of the configuration of the forge.`,
+  );
+  t.strictSame((await readdir(root)).sort(), ['alice']);
+  await install();
+
+  const fresh = server.path('bob/new');
+  await must('git', ['-c', `init.templateDir=${template}`, 'init', '-q', '--bare', fresh]);
+  await makeForgeHooks(fresh);
+  t.equal((await server.softquota(['hooks', 'status', '--config', server.config, root])).code, 0);
 });
 
 const built = fileURLToPath(new URL('../../scripts/built.js', import.meta.url));

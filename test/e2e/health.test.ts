@@ -1,13 +1,14 @@
 /**
- * `softquota health`, which a container's health check and an administrator's script go by, and what the daemon
- * tells a service manager.
+ * `softquota health` and /readyz, which health checks and scripts go by, and what the daemon tells a service
+ * manager.
  */
 
-import { rename } from 'node:fs/promises';
+import { cp, rename } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import { Manager } from '../service/manager.ts';
+import { until } from './ask.ts';
 import { mayPush } from './fleet-hosts.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
@@ -54,6 +55,35 @@ t.test('a unit that nothing can be read of is told by scan, /readyz, doctor and 
   t.match(await server.softquota('scan'), { code: 0 });
   t.match(await readyz(), { notes: [] });
   t.equal(await isPartial('alice'), false);
+});
+
+t.test('what GitLab makes later is waited for, and counts within five seconds when it comes', async t => {
+  const server = await Server.open(t, { started: false });
+  const [git, hash] = [join(server.folder, 'git'), 'ab/cd/abcd'];
+  const all = ['@hashed', '@snippets', '@pools', '@mistyped'].map(kind => `${git}/${kind}/*/*/{repo}.git`);
+  await server.configure({ 'storage.repos': { PATH: all.join(', '), OWNER: 'fixed team' } });
+  const first = await server.repository(`@hashed/${hash}`);
+  await server.start();
+  await server.scan();
+  t.equal(await server.reasons(), '', '/readyz is 200');
+  const found = async () => {
+    const findings = JSON.parse((await server.softquota('doctor --json')).stdout);
+    return findings
+      .filter(({ code }: { code: string }) => /^root_|unread/.test(code))
+      .map(({ code, message }: Record<string, string>) => `${code} ${message}`);
+  };
+  const mistyped = `root_unused storage root ${git}/@mistyped: it is not there, so its PATH matches nothing yet`;
+  t.strictSame(await found(), [mistyped]);
+  for (const kind of ['@snippets', '@pools']) {
+    const before = await server.usage('team');
+    await cp(first, join(git, kind, `${hash}.git`), { recursive: true });
+    const since = performance.now();
+    await until(async () => ((await server.usage('team')) > before ? true : null));
+    t.ok(performance.now() - since < 5000, `${kind}: after ${Math.round(performance.now() - since)} ms`);
+  }
+  await server.scan();
+  t.equal(await server.reasons(), '');
+  t.strictSame(await found(), [mistyped]);
 });
 
 t.test('health is 1 where the daemon does not answer, or something else does', async t => {
