@@ -8,6 +8,7 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config/index.ts';
 import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import { jsonOf } from '../parsed.ts';
 import { startCommand } from '../supervised.ts';
 import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 
@@ -189,7 +190,9 @@ function clientAt(
       throw fault(error);
     });
     const status = response.statusCode ?? 0;
-    const json = status === 204 ? undefined : jsonOf(body, shown);
+    const json = status === 204 ? undefined : jsonOf(body);
+    if (json === undefined && status !== 204)
+      throw new SoftquotaError('unreachable', `the server at ${shown} is not a softquota daemon`);
     // The caller names the type of the route's answer.
     return { status, headers: response.headers, json: json as Json };
   };
@@ -204,14 +207,6 @@ function clientAt(
   };
 
   return { ask, get };
-}
-
-function jsonOf(text: string, shown: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new SoftquotaError('unreachable', `the server at ${shown} is not a softquota daemon`, { cause });
-  }
 }
 
 /** The codes for answers that have none, such as a proxy's. */
