@@ -7,6 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Ledger } from '../ledger/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
@@ -83,6 +84,11 @@ export class UsageTeller {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
+  /** Tells whether an owner stores something here, or did by the last write. Not to be asked during a write. */
+  #concerns(ownerKey: string): boolean {
+    return this.#told.has(ownerKey) || this.#options.ledger.shares.hasOwn(ownerKey);
+  }
+
   #wake(): void {
     if (this.#timer !== null || this.#unwatch === null) return;
     const waitMs = Math.max(this.#restUntil - performance.now(), 0);
@@ -97,6 +103,10 @@ export class UsageTeller {
       if (this.#unwatch === null) return;
       const { failed, pauseMs = 50 } = this.#options;
       try {
+        // A change on another host may concern an owner who stores nothing here.
+        await inSlices(this.#changed, ownerKey => {
+          if (!this.#concerns(ownerKey)) this.#changed.delete(ownerKey);
+        });
         let isTold = true;
         if (this.#place === null) isTold = await this.#tellAnew();
         while (isTold && this.#changed.size > 0) isTold = await this.#tellSome();
@@ -134,7 +144,9 @@ export class UsageTeller {
       for (const { share, text } of page) this.#told.set(share.ownerKey, text);
     }
     for (const ownerKey of this.#told.keys()) this.#changed.add(ownerKey);
-    await inSlices(ledger.documents.owners.all, ({ key }) => this.#changed.add(key));
+    await inSlices(ledger.documents.owners.all, ({ key }) => {
+      if (this.#concerns(key)) this.#changed.add(key);
+    });
     while (this.#changed.size > 0) {
       const outcome = await this.#tell(from, null);
       if (outcome === 'conflict' || outcome === 'not now') return false;
@@ -149,7 +161,8 @@ export class UsageTeller {
   /** Reports the usage of some changed owners; `nothing`: the store has it all. */
   async #tell(from: string | null, to: string | null): Promise<'told' | 'nothing' | 'conflict' | 'not now'> {
     const { ledger, store, host, mayTell } = this.#options;
-    const ownerKeys = [...this.#changed].slice(0, mostAtOnce);
+    const ownerKeys: string[] = [];
+    for (const key of this.#changed) if (ownerKeys.push(key) === mostAtOnce) break;
     if (!(await mayTell(ownerKeys))) return 'not now';
     for (const ownerKey of ownerKeys) this.#changed.delete(ownerKey);
     const usage = new Map<string, string>();
@@ -167,7 +180,11 @@ export class UsageTeller {
           largest.set(ownerKey, one.largest);
         }
       }
-      if (usage.size + gone.length === 0) return 'nothing';
+      if (usage.size + gone.length === 0) {
+        // Nothing was waited for, so others had no turn yet.
+        await nextTurn();
+        return 'nothing';
+      }
       if ((await store.tellUsage(host, { from, to, usage, gone, largest })) === 'conflict') {
         for (const ownerKey of ownerKeys) this.#changed.add(ownerKey);
         return 'conflict';

@@ -41,9 +41,6 @@ interface StoredOnHost {
   readonly measuredAt: number | null;
 }
 
-/** Reads the largest units that other hosts have reported. Rejects with `store_away`. */
-type UnitsElsewhere = Pick<SharedStore, 'allLargest' | 'largestUnits'>;
-
 /** The usage of an owner that this host reports to others. */
 interface ToldUsage {
   readonly share: ShareRecord;
@@ -51,9 +48,12 @@ interface ToldUsage {
 }
 
 interface SharedWith {
+  /** Tells whether the usage of the others may be out of date here. */
   isStale(): boolean;
+  /** Counts the hosts that are cut off from each other. */
   countApart(): number;
-  readonly elsewhere: UnitsElsewhere;
+  /** Reads the largest units that others have reported. Rejects with `store_away`. */
+  readonly elsewhere: Pick<SharedStore, 'allLargest' | 'largestUnits'>;
 }
 
 interface UsageSharesOptions {
@@ -67,23 +67,16 @@ interface UsageSharesOptions {
 
 export class UsageShares {
   readonly #options: UsageSharesOptions;
-  #isStale: () => boolean = () => false;
-  #countApart: () => number = () => 1;
-  #elsewhere: UnitsElsewhere | null = null;
+  /** Null: no quota is shared. */
+  #sharedWith: SharedWith | null = null;
 
   constructor(options: UsageSharesOptions) {
     this.#options = options;
   }
 
-  /**
-   * Sets how this host learns about the others: `isStale` tells whether their usage may be out of date here,
-   * `countApart` counts the hosts that are cut off from each other, and `elsewhere` reads their largest
-   * units.
-   */
-  shareWith({ isStale, countApart, elsewhere }: SharedWith): void {
-    this.#isStale = isStale;
-    this.#countApart = countApart;
-    this.#elsewhere = elsewhere;
+  /** Sets how this host learns about the others. */
+  shareWith(sharedWith: SharedWith): void {
+    this.#sharedWith = sharedWith;
   }
 
   /** Drops the usage of other hosts, since this host no longer shares its quota. */
@@ -93,12 +86,12 @@ export class UsageShares {
   }
 
   get isStale(): boolean {
-    return this.#isStale();
+    return this.#sharedWith?.isStale() ?? false;
   }
 
   /** The number of hosts while they are cut off from each other; 1 while they are not. */
   get hostsApart(): number {
-    return this.#countApart();
+    return this.#sharedWith?.countApart() ?? 1;
   }
 
   /**
@@ -119,6 +112,12 @@ export class UsageShares {
       told.push({ share, largest: largestOf([...account.units, ...reported]) });
     }
     return told;
+  }
+
+  /** Tells whether this host may have something to report of an owner. */
+  hasOwn(ownerKey: string): boolean {
+    const account = this.#options.usage.accountByKey(ownerKey);
+    return account !== undefined && (account.ownUnitCount > 0 || account.hasDeltas);
   }
 
   #shareOf(ownerKey: string): ShareRecord | null {
@@ -174,9 +173,9 @@ export class UsageShares {
     ownerKey: string,
     shares: readonly ShareRecord[],
   ): Promise<ReadonlyMap<string, readonly LargeUnit[]>> {
-    if (this.#elsewhere === null || shares.length === 0) return new Map();
+    if (this.#sharedWith === null || shares.length === 0) return new Map();
     const hosts = shares.map(({ host }) => host);
-    return this.#elsewhere.largestUnits(ownerKey, hosts).catch((error: unknown) => {
+    return this.#sharedWith.elsewhere.largestUnits(ownerKey, hosts).catch((error: unknown) => {
       if (error instanceof SoftquotaError && error.code === 'store_away') return new Map();
       throw error;
     });
@@ -186,9 +185,9 @@ export class UsageShares {
   async *largestOfOthers(): AsyncGenerator<
     readonly { readonly ownerKey: string; readonly host: string; readonly units: readonly LargeUnit[] }[]
   > {
-    if (this.#elsewhere === null) return;
+    if (this.#sharedWith === null) return;
     for (const host of this.others) {
-      for await (const page of this.#elsewhere.allLargest(host)) {
+      for await (const page of this.#sharedWith.elsewhere.allLargest(host)) {
         yield page.map(([ownerKey, units]) => ({ ownerKey, host, units }));
       }
     }
@@ -244,7 +243,7 @@ export class UsageShares {
     const goneShares: Pick<ShareRecord, 'ownerKey' | 'host'>[] = [];
     for (const [ownerKey, share] of said) {
       const account = share === null ? usage.accountByKey(ownerKey) : this.#openedAccount(ownerKey);
-      const before = account === undefined ? undefined : [...account.shares].find(one => one.host === host);
+      const before = account?.shares.find(share => share.host === host);
       if (account === undefined || isDeepStrictEqual(before ?? null, share)) continue;
       if (share === null) {
         account.takeShare(host);

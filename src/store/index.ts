@@ -6,7 +6,7 @@
  */
 
 import type { RedisSettings } from './redis/context.ts';
-import type { SharedStore } from './shared.ts';
+import type { SharedStore } from './redis/store.ts';
 
 export { type Away, AwayState } from './away.ts';
 export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
@@ -24,6 +24,7 @@ export type {
 } from './record-store.ts';
 export { eventPages, newGeneration, newMark, ownerIdBits } from './record-store.ts';
 export type { RedisSettings } from './redis/context.ts';
+export type { SharedStore } from './redis/store.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export { usageText } from './share.ts';
 export type {
@@ -39,7 +40,6 @@ export type {
   ServerAdvice,
   SharedPolicy,
   SharedState,
-  SharedStore,
   TellUsage,
   ToldShare,
   VolatileChange,

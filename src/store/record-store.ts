@@ -2,8 +2,8 @@
  * Records of owners, of the policy for them, of their usage on each host, and of events. Hosts with one quota
  * share them.
  *
- * A record store holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
- * among them. Numbers are whole, from -(2^53 - 1) to 2^53 - 1.
+ * A record store holds plain records and knows no rules. Names of any kind survive, lone surrogates and NUL
+ * among them; texts of documents, events and levels are JSON. Numbers are whole, from -(2^53 - 1) to 2^53 - 1.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -15,6 +15,7 @@ import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 
 /** A share without its owner and host. */
 type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
+type Sizes = Partial<Record<Leaf, number>>;
 
 /** Writes a share as JSON, without its owner and host. Throws `invalid` if it is no share. */
 export function textOfShare({ ownerKey, host, ...share }: ShareRecord): string {
@@ -48,7 +49,7 @@ function contentIn(read: unknown): ShareContent {
 }
 
 function sizesIn(read: unknown, name: string): ShareContent['bytes'] {
-  const sizes: Partial<Record<Leaf, number>> = {};
+  const sizes: Sizes = {};
   for (const [leaf, size] of Object.entries(checkedFields(read, name)))
     sizes[leafValue(leaf)] = sizeIn(size, `${name}.${leaf}`);
   return sizes;
@@ -63,6 +64,7 @@ function sizeIn(value: unknown, name: string): number {
 /** Prefix of all leaves, which is left out of the text. */
 const leafPrefix = 'size:';
 const unreachablePrefix = 'unreachable:';
+const leavesByName = new Map(leaves.map(leaf => [leaf.slice(leafPrefix.length), leaf]));
 
 /**
  * Writes a share as "git:lfs=45 units=1 measured=TIME largest=NUMBER": bytes by leaf; NUMBER is a hash of the
@@ -86,23 +88,32 @@ export function usageText(share: ShareRecord, largest: readonly LargeUnit[]): st
 
 /** Reads what `usageText` wrote; throws for any other text. */
 export function usageIn(ownerKey: string, host: string, text: string): ShareRecord {
-  const bytes: Record<string, number> = {};
-  const unreachable: Record<string, number> = {};
-  const others: Record<string, number> = {};
+  const bytes: Sizes = {};
+  const unreachable: Sizes = {};
+  const others = { units: 0, partial: 0, largest: 0, measured: null as number | null };
   for (const word of text.split(' ')) {
-    const [, name = '', digits] = /^(.+)=(-?\d+)$/.exec(word) ?? [];
-    if (digits === undefined) throw new TypeError('no usage');
-    if (/^(?:units|partial|measured|largest)$/.test(name)) others[name] = Number(digits);
+    const [, name = '', digits = ''] = /^(.+)=(-?\d+)$/.exec(word) ?? [];
+    const number = wholeValue(digits === '' ? null : Number(digits), 'usage');
+    if (number < 0 && name !== 'measured') throw new TypeError(`${name}: expected 0 or more, not ${number}`);
+    if (Object.hasOwn(others, name)) others[name as keyof typeof others] = number;
     else if (name.startsWith(unreachablePrefix)) {
-      unreachable[leafPrefix + name.slice(unreachablePrefix.length)] = Number(digits);
-    } else bytes[leafPrefix + name] = Number(digits);
+      unreachable[leafNamed(name.slice(unreachablePrefix.length))] = number;
+    } else bytes[leafNamed(name)] = number;
   }
-  const content = contentIn({
+  return {
+    ownerKey,
+    host,
     bytes,
     ...(Object.keys(unreachable).length === 0 ? {} : { unreachable }),
-    units: others.units ?? 0,
+    units: others.units,
     partial: others.partial === 1,
-    measuredAt: others.measured ?? null,
-  });
-  return { ownerKey, host, ...content };
+    measuredAt: others.measured,
+  };
+}
+
+/** Returns the same text for a leaf each time, since each of many owners has some. */
+function leafNamed(name: string): Leaf {
+  const leaf = leavesByName.get(name);
+  if (leaf === undefined) throw new TypeError(`${name} is no leaf`);
+  return leaf;
 }

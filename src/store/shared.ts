@@ -1,5 +1,5 @@
 /**
- * The store that several hosts share.
+ * The records of the store that several hosts share.
  *
  * Its policy (owners and documents) changes as a whole, each change upon the one before, and each version
  * says what it changed. The usage on each host and the volatile documents are followed by numbers. Messages
@@ -12,7 +12,6 @@ import type {
   OwnerRecord,
   Position,
   RecordChanges,
-  RecordStore,
   ShareRecord,
 } from './record-store.ts';
 
@@ -180,84 +179,4 @@ export interface Listener {
   changed(): void;
   /** Called with the message of a host. */
   said(text: string): void;
-}
-
-/**
- * All methods reject with `store_away`, and with `store_refused` if the content is not valid or access is
- * denied.
- */
-export interface SharedStore extends RecordStore {
-  state(): Promise<SharedState>;
-  policy(): Promise<PolicyRead>;
-  /** Returns those of these owners whom the store lacks, and those of whom it has another record. */
-  compareOwners(known: readonly OwnerRecord[]): Promise<OwnerComparison>;
-  /** Reads what has changed in the policy since a version. */
-  policySince(version: Pick<Position, 'version'>): Promise<PolicySince>;
-  /**
-   * Makes one change of documents and owners, as a whole, upon `basis`, and waits for as many replicas as the
-   * settings ask for. Returns the new position. Null, and nothing is written: another change came first, the
-   * store has another owner under a key, or another server than the named one answers. Rejects with
-   * `store_away`, also if replicas did not acknowledge in time: then the change may be in force all the same.
-   */
-  commit(
-    change: PolicyChange,
-    basis: Position,
-    mark: string,
-    server?: string | null,
-  ): Promise<Position | null>;
-  /**
-   * Replaces the whole policy; `positions`: the versions that led to it, the new position last. `conflict`:
-   * the store is not at `basis` any more (null: is not empty).
-   */
-  replace(
-    policy: SharedPolicy,
-    basis: Position | null,
-    positions: readonly Position[],
-    supersedes: readonly string[],
-  ): Promise<'kept' | 'conflict'>;
-  /** Writes and deletes volatile documents, whatever is there. */
-  writeVolatile(change: VolatileChange): Promise<void>;
-  /** Returns those of the named volatile documents that exist; all of them without names. */
-  volatile(names: readonly DocumentNames[] | null): Promise<readonly DocumentRecord[]>;
-  /** Returns the names of volatile documents written after a number; null: all have to be read. */
-  volatileNamesAfter(number: number): Promise<readonly DocumentNames[] | null>;
-  /** Writes a host's usage. `conflict`: the store is not at `from`, and nothing is written. */
-  tellUsage(host: string, usage: TellUsage): Promise<'kept' | 'conflict'>;
-  /** Reads all usage that a host reported, some owners at a time. */
-  usage(host: string): AsyncIterable<readonly ToldShare[]>;
-  usageAfter(host: string, number: number): Promise<UsageChanges>;
-  /** Returns the largest units of an owner on these hosts, as they reported them, largest first. */
-  largestUnits(
-    ownerKey: string,
-    hosts: readonly string[],
-  ): Promise<ReadonlyMap<string, readonly LargeUnit[]>>;
-  /** Returns the largest units of all owners on a host, some owners at a time. */
-  allLargest(
-    host: string,
-  ): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
-  /** Calls this listener, and no earlier one, until the store is closed. */
-  follow(listener: Listener): void;
-  /** Takes the host's name, or keeps it. */
-  claim(claim: HostClaim): Promise<ClaimOutcome>;
-  /** Releases the name, so that another daemon may have it at once. */
-  release(claim: HostClaim): Promise<void>;
-  /**
-   * Takes or keeps a task that only one host has at a time, for as long as a name lasts. False: another host
-   * has it.
-   */
-  takeTask(task: string, host: string): Promise<boolean>;
-  /** Releases a task, if the host has it. */
-  leaveTask(task: string, host: string): Promise<void>;
-  /** Sends a JSON object to all hosts that listen at this moment, this one included; it is not stored. */
-  say(text: string): Promise<void>;
-  hosts(): Promise<readonly HostRecord[]>;
-  /**
-   * Removes a host with its usage. Rejects with `conflict` while it runs, with `not_found` if there is none.
-   * `isKnown`: it counts, although the store may have lost it.
-   */
-  forgetHost(host: string, isKnown?: boolean): Promise<void>;
-  /** `lacksPolicy`: the server is known to have lost a policy that it had. */
-  advice(lacksPolicy?: boolean): Promise<readonly ServerAdvice[]>;
-  /** Ends after the writes under way; later calls reject with `store_away`. */
-  close(): Promise<void>;
 }

@@ -113,7 +113,7 @@ function policyContract(t: Test, newPlace: () => SharedPlace): void {
   t.test('what has changed since a version is told, with the versions between', async t => {
     const store = await opened(t, newPlace());
     await store.replace({ owners: [owner('a', { id: 1 })], documents: [] }, null, [position(1)], []);
-    const odd = rule('odd \ud800/\0', '"\ud800"');
+    const odd = rule('odd \ud800/\0', JSON.stringify('\ud800'));
     await commit(store, { documents: [odd, rule('gone')] }, position(1), position(2));
     const change = { owners: [owner('b\ud800', { id: 4 })], goneOwners: ['a'] };
     const gone = { goneDocuments: [{ kind: 'rule', key: 'gone' }] };

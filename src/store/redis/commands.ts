@@ -81,10 +81,8 @@ local function replicas()
   return count
 end`;
 
-export type Word = string | Buffer;
-
 /** Makes a list in the form that scripts read. */
-export function words(list: readonly Word[]): readonly Word[] {
+export function words(list: readonly string[]): readonly string[] {
   return [String(list.length), ...list];
 }
 
@@ -115,7 +113,7 @@ export async function pipeline(client: Redis, fill: Fill): Promise<readonly unkn
 }
 
 /** A script with its KEYS and its ARGV. */
-export type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly Word[]];
+export type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly string[]];
 
 /** The answer of a script: a word, and the values that belong to it. */
 export interface ScriptReply {

@@ -42,6 +42,7 @@ redis.call('SET', KEYS[1], host, 'PX', expiry)
 return {'kept'}`,
 );
 
+/** Takes the host's name, or keeps it. */
 export async function claimHost(
   context: RedisContext,
   {
@@ -65,17 +66,23 @@ export async function claimHost(
   return reply.is === 'kept' || reply.is === 'unknown' ? reply.is : 'taken';
 }
 
+/** Releases the name, so that another daemon may have it at once. */
 export async function releaseHost(context: RedisContext, { host, token, life }: HostClaim): Promise<void> {
   const args = [`${fieldName(token)} ${fieldName(life)}`];
   await runScript(context, releaseScript, [context.keys.alive(host)], args);
 }
 
+/**
+ * Takes or keeps a task that only one host has at a time, for as long as a name lasts. False: another host
+ * has it.
+ */
 export async function takeTask(context: RedisContext, task: string, host: string): Promise<boolean> {
   const args = [fieldName(host), String(context.aliveMs)];
   const reply = await runScript(context, takeScript, [context.keys.task(task)], args);
   return reply.is === 'kept';
 }
 
+/** Releases a task, if the host has it. */
 export async function leaveTask(context: RedisContext, task: string, host: string): Promise<void> {
   await runScript(context, releaseScript, [context.keys.task(task)], [fieldName(host)]);
 }

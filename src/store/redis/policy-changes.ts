@@ -20,7 +20,6 @@ import {
   sendScript,
   serverLua,
   throwIfFault,
-  type Word,
   words,
 } from './commands.ts';
 import type { Connection } from './connection.ts';
@@ -169,6 +168,12 @@ function namesOf({ owners = [], goneOwners = [], documents = [], goneDocuments =
   return names.length > longestNames ? '*' : names;
 }
 
+/**
+ * Makes one change of documents and owners, as a whole, upon `basis`, and waits for as many replicas as the
+ * settings ask for. Returns the new position. Null, and nothing is written: another change came first, the
+ * store has another owner under a key, or another server than the named one answers. Rejects with
+ * `store_away`, also if replicas did not acknowledge in time: then the change may be in force all the same.
+ */
 export async function commit(
   context: RedisContext,
   asked: PolicyChange,
@@ -199,6 +204,10 @@ export async function commit(
   return reply.is === 'kept' ? { ...next, version: Number(reply.with[0]) } : null;
 }
 
+/**
+ * Replaces the whole policy; `positions`: the versions that led to it, the new position last. `conflict`: the
+ * store is not at `basis` any more (null: is not empty).
+ */
 export async function replace(
   context: RedisContext,
   whole: SharedPolicy,
@@ -237,9 +246,9 @@ async function stage<T>(
   connection: Connection,
   key: string,
   records: readonly T[],
-  fieldsOf: (record: T) => [string, Word],
+  fieldsOf: (record: T) => [string, string],
 ): Promise<number> {
-  const fields = new Map<string, Word>();
+  const fields = new Map<string, string>();
   await inSlices(records, record => fields.set(...fieldsOf(record)));
   for (const part of parts([...fields], stageSize)) {
     const args = [...words(part.flat()), String(stagedMs)];

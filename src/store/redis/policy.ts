@@ -28,11 +28,10 @@ import {
   ownerFields,
   ownerIn,
   parseStored,
-  textOf,
 } from './values.ts';
 
 /** A reply to HGETALL, as the client returns it. */
-type Hash = Readonly<Record<string, Buffer>>;
+type Hash = Readonly<Record<string, string>>;
 
 const serverScript = script(serverLua, `return {'kept', server()}`);
 
@@ -41,14 +40,14 @@ function positionIn(hash: Hash): Position | null {
   const { generation, version, mark } = hash;
   if (!generation || !version || !mark) throw new TypeError('incomplete');
   return {
-    generation: decodeFieldName(generation.toString()),
-    version: numberIn(version.toString()),
-    mark: decodeFieldName(mark.toString()),
+    generation: decodeFieldName(generation),
+    version: numberIn(version),
+    mark: decodeFieldName(mark),
   };
 }
 
 function supersedesIn(hash: Hash): readonly string[] {
-  const read: unknown = JSON.parse(hash.supersedes?.toString() ?? '[]');
+  const read: unknown = JSON.parse(hash.supersedes ?? '[]');
   if (!Array.isArray(read)) throw new TypeError('no list');
   return read.map(String);
 }
@@ -56,16 +55,18 @@ function supersedesIn(hash: Hash): readonly string[] {
 export async function readState({ connection, keys, writer }: RedisContext): Promise<SharedState> {
   const { where } = connection;
   return connection.run(async client => {
+    // The id of the server is read first: if another server comes in between, the earlier one is named, and a
+    // change for that one is refused. All is sent at once, since hosts ask for the state at each message.
+    const answers = Promise.all([
+      sendScript(client, serverScript, [], []),
+      pipeline(client, all => all.hgetall(keys.policy).hgetall(keys.usage).hget(keys.volatile, '.')),
+    ]);
+    answers.catch(() => {});
     // Checks the keys that only changes need, too: otherwise changes would be refused while all else goes on.
     await mustBeOfOurTypes(client, keys, where, writer);
-    // The id of the server is read first: if another server comes in between, the earlier one is named, and a
-    // change for that one is refused.
-    const [{ with: server }, [policy, usage, volatile]] = await Promise.all([
-      sendScript(client, serverScript, [], []),
-      pipeline(client, all => all.hgetallBuffer(keys.policy).hgetall(keys.usage).hget(keys.volatile, '.')),
-    ]);
+    const [{ with: server }, [policy, usage, volatile]] = await answers;
     const hash = policy as Hash;
-    const found = hash.schema?.toString() ?? '';
+    const found = hash.schema ?? '';
     if (Object.keys(hash).length > 0 && found !== redisSchema) throw strangeSchema(where, keys.policy, found);
     return {
       position: parseStored(where, keys.policy, 'the position', () => positionIn(hash)),
@@ -88,7 +89,7 @@ export async function readState({ connection, keys, writer }: RedisContext): Pro
 /** Limit of attempts to read something that changes meanwhile. */
 const attempts = 20;
 /** Fields that are read at a time: so few that they are handled without slices. */
-const pageSize = 250;
+const pageSize = 500;
 /** Limit of changed fields that are read one by one; of more, the whole policy is read. */
 const mostNames = 5000;
 
@@ -96,18 +97,16 @@ const mostNames = 5000;
 export async function* scanFields(
   { connection }: Pick<RedisContext, 'connection'>,
   key: string,
-): AsyncGenerator<readonly (readonly [name: string, value: Buffer])[]> {
-  const ask = (cursor: string) =>
-    connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
+): AsyncGenerator<readonly (readonly [name: string, value: string])[]> {
+  const ask = (cursor: string) => connection.run(client => client.hscan(key, cursor, 'COUNT', pageSize));
   for (let asked = ask('0'); ; ) {
-    const [next, found] = await asked;
-    const cursor = next.toString();
+    const [cursor, found] = await asked;
     if (cursor !== '0') {
       // The next page is read while this one is handled; its failure is reported when it is awaited.
       asked = ask(cursor);
       asked.catch(() => {});
     }
-    yield pairs(found).map(([name, value]) => [name.toString(), value]);
+    yield pairs(found);
     if (cursor === '0') return;
   }
 }
@@ -134,10 +133,10 @@ type Fields = Map<string, OwnerRecord | DocumentRecord | null>;
 
 const isDocument = (name: string) => name.includes('/');
 
-function recordIn({ connection, keys }: RedisContext, name: string, value: Buffer) {
+function recordIn({ connection, keys }: RedisContext, name: string, value: string) {
   return isDocument(name)
     ? parseStored(connection.where, keys.documents, name, () => documentIn(name, value))
-    : parseStored(connection.where, keys.owners, name, () => ownerIn(name, textOf(value)));
+    : parseStored(connection.where, keys.owners, name, () => ownerIn(name, value));
 }
 
 function recordsIn({ connection, keys }: RedisContext, fields: Fields): PolicyRecords {
@@ -189,11 +188,11 @@ async function tryFields(
   const owners = asked.filter(name => !isDocument(name));
   const [hash, members, documentValues, ownerValues, after] = await pipeline(client, all =>
     all
-      .hgetallBuffer(keys.policy)
+      .hgetall(keys.policy)
       .zrangebyscore(keys.changes, since, '+inf')
-      .hmgetBuffer(keys.documents, ...documents, '.')
-      .hmgetBuffer(keys.owners, ...owners, '.')
-      .hgetallBuffer(keys.policy),
+      .hmget(keys.documents, ...documents, '.')
+      .hmget(keys.owners, ...owners, '.')
+      .hgetall(keys.policy),
   );
   const position = parseStored(where, keys.policy, 'the position', () => positionIn(hash as Hash));
   if (position === null) return { position, markThere: null, versions: [], fields: null };
@@ -211,8 +210,8 @@ async function tryFields(
   const fields: Fields = new Map();
   const put = (its: readonly string[], values: unknown) => {
     for (const [at, name] of its.entries()) {
-      const value = (values as (Buffer | null)[])[at];
-      fields.set(name, value ? recordIn(context, name, value) : null);
+      const value = (values as (string | null)[])[at] ?? null;
+      fields.set(name, value !== null ? recordIn(context, name, value) : null);
     }
   };
   put(documents, documentValues);
@@ -221,6 +220,7 @@ async function tryFields(
   return isWhole ? { position, markThere, versions, fields } : names;
 }
 
+/** Returns those of these owners whom the store lacks, and those of whom it has another record. */
 export async function compareOwners(
   { connection, keys }: RedisContext,
   known: readonly OwnerRecord[],
@@ -244,6 +244,7 @@ export async function compareOwners(
   return { mark: typeof mark === 'string' ? decodeFieldName(mark) : null, lacking, others };
 }
 
+/** Reads what has changed in the policy since a version. */
 export async function readSince(
   context: RedisContext,
   { version }: Pick<Position, 'version'>,

@@ -1,7 +1,7 @@
 /** The shared store in a Redis. */
 
 import { SerialQueue } from '../../serial-queue.ts';
-import type { SharedStore } from '../shared.ts';
+import type { Listener, ServerAdvice } from '../shared.ts';
 import { readAdvice } from './advice.ts';
 import { createContext, type RedisContext, type RedisSettings } from './context.ts';
 import { readEvents, readLevels, writeEvents } from './events.ts';
@@ -17,11 +17,14 @@ import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
 /** Limit of waiting writes: more are a sign that nobody waits for the answers. */
 const mostWaiting = 2000;
 
+/** The store that several hosts share. */
+export type SharedStore = Awaited<ReturnType<typeof openRedis>>;
+
 /**
  * Opens the store. Rejects with `store_refused` if the content belongs to another program or a newer
  * softquota, or access is denied.
  */
-export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
+export async function openRedis(settings: RedisSettings) {
   const context = createContext(settings, examineServer, () => follower.tell());
   const follower = new Follower(context);
   const store = storeOn(context, follower);
@@ -31,43 +34,62 @@ export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
   throw fault;
 }
 
-function storeOn(context: RedisContext, follower: Follower): SharedStore {
+/**
+ * All functions reject with `store_away`, and with `store_refused` if the content is not valid or access is
+ * denied.
+ */
+function storeOn(context: RedisContext, follower: Follower) {
   const { connection, policyConnection, keys } = context;
   /** Queue of writes, so that `close` waits for earlier ones. */
   const writes = new SerialQueue({
     most: mostWaiting,
     full: () => away(connection.where, 'too much waits for it already'),
   });
+  const on =
+    <Args extends unknown[], Result>(act: (context: RedisContext, ...args: Args) => Result) =>
+    (...args: Args): Result =>
+      act(context, ...args);
+  const inTurn =
+    <Args extends unknown[], Result>(act: (context: RedisContext, ...args: Args) => Promise<Result>) =>
+    (...args: Args): Promise<Result> =>
+      writes.run(() => act(context, ...args));
   return {
-    state: () => readState(context),
-    policy: () => readPolicy(context),
-    compareOwners: known => compareOwners(context, known),
-    policySince: version => readSince(context, version),
-    commit: (...all) => writes.run(() => commit(context, ...all)),
-    replace: (...all) => writes.run(() => replace(context, ...all)),
-    writeVolatile: change => writeVolatile(context, change),
-    volatile: names => readVolatile(context, names),
-    volatileNamesAfter: number => volatileNamesAfter(context, number),
-    tellUsage: (host, usage) => tellUsage(context, host, usage),
-    usage: host => usageOnHost(context, host),
-    usageAfter: (host, number) => usageAfter(context, host, number),
-    largestUnits: (ownerKey, hosts) => largestUnits(context, ownerKey, hosts),
-    allLargest: host => allLargest(context, host),
-    events: query => readEvents(context, query),
-    levels: () => readLevels(context),
-    write: changes => writes.run(() => writeEvents(context, changes)),
-    follow: listener => follower.follow(listener),
-    claim: claim => claimHost(context, claim),
-    release: claim => releaseHost(context, claim),
-    takeTask: (task, host) => takeTask(context, task, host),
-    leaveTask: (task, host) => leaveTask(context, task, host),
-    say: async text => {
+    state: on(readState),
+    policy: on(readPolicy),
+    compareOwners: on(compareOwners),
+    policySince: on(readSince),
+    commit: inTurn(commit),
+    replace: inTurn(replace),
+    writeVolatile: on(writeVolatile),
+    volatile: on(readVolatile),
+    volatileNamesAfter: on(volatileNamesAfter),
+    tellUsage: on(tellUsage),
+    usage: on(usageOnHost),
+    usageAfter: on(usageAfter),
+    largestUnits: on(largestUnits),
+    allLargest: on(allLargest),
+    events: on(readEvents),
+    levels: on(readLevels),
+    write: inTurn(writeEvents),
+    /** Calls this listener, and no earlier one, until the store is closed. */
+    follow: (listener: Listener): void => follower.follow(listener),
+    claim: on(claimHost),
+    release: on(releaseHost),
+    takeTask: on(takeTask),
+    leaveTask: on(leaveTask),
+    /** Sends a JSON object to all hosts that listen at this moment, this one included; it is not stored. */
+    say: async (text: string): Promise<void> => {
       await connection.run(client => client.publish(keys.news, text));
     },
-    hosts: () => readHosts(context),
-    forgetHost: (host, isKnown = false) => forgetHost(context, host, isKnown),
-    advice: async (lacksPolicy = false) => [...(await readAdvice(context, lacksPolicy)), ...follower.advice],
-    close: async () => {
+    hosts: on(readHosts),
+    forgetHost: on(forgetHost),
+    /** `lacksPolicy`: the server is known to have lost a policy that it had. */
+    advice: async (lacksPolicy = false): Promise<readonly ServerAdvice[]> => [
+      ...(await readAdvice(context, lacksPolicy)),
+      ...follower.advice,
+    ],
+    /** Ends after the writes under way; later calls reject with `store_away`. */
+    close: async (): Promise<void> => {
       follower.close();
       await writes.idle();
       connection.close();

@@ -44,6 +44,7 @@ redis.pcall('PUBLISH', news, 'usage')
 return {'kept'}`,
 );
 
+/** Writes a host's usage. `conflict`: the store is not at `from`, and nothing is written. */
 export async function tellUsage(
   context: RedisContext,
   host: string,
@@ -67,15 +68,13 @@ export async function tellUsage(
   return reply.is === 'kept' ? 'kept' : 'conflict';
 }
 
+/** Reads all usage that a host reported, some owners at a time. */
 export async function* usageOnHost(
   context: RedisContext,
   host: string,
 ): AsyncGenerator<readonly ToldShare[]> {
   for await (const page of scanFields(context, context.keys.usageOf(host))) {
-    yield page.map(([name, value]) => {
-      const text = value.toString();
-      return { text, share: shareAt(context, host, name, text) };
-    });
+    yield page.map(([name, text]) => ({ text, share: shareAt(context, host, name, text) }));
   }
 }
 
@@ -108,6 +107,7 @@ function shareAt({ connection, keys }: RedisContext, host: string, name: string,
   );
 }
 
+/** Returns the largest units of an owner on these hosts, as they reported them, largest first. */
 export async function largestUnits(
   { connection, keys }: RedisContext,
   ownerKey: string,
@@ -129,6 +129,7 @@ export async function largestUnits(
   );
 }
 
+/** Returns the largest units of all owners on a host, some owners at a time. */
 export async function* allLargest(
   context: RedisContext,
   host: string,
@@ -136,10 +137,7 @@ export async function* allLargest(
   const key = context.keys.largest(host);
   for await (const page of scanFields(context, key)) {
     yield page.map(([name, value]) =>
-      parseStored(context.connection.where, key, name, () => [
-        decodeFieldName(name),
-        largestIn(value.toString()),
-      ]),
+      parseStored(context.connection.where, key, name, () => [decodeFieldName(name), largestIn(value)]),
     );
   }
 }
@@ -159,7 +157,11 @@ redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[6])
 redis.pcall('PUBLISH', news, 'usage')
 return {'kept'}`);
 
-export async function forgetHost(context: RedisContext, host: string, isKnown: boolean): Promise<void> {
+/**
+ * Removes a host with its usage. Rejects with `conflict` while it runs, with `not_found` if there is none.
+ * `isKnown`: it counts, although the store may have lost it.
+ */
+export async function forgetHost(context: RedisContext, host: string, isKnown = false): Promise<void> {
   const { alive, hosts, usage, usageOf, usageChanges, largest, news } = context.keys;
   const keys = [alive(host), hosts, usage, usageOf(host), usageChanges(host), largest(host)];
   const args = [fieldName(host), news, isKnown ? '1' : ''];

@@ -34,6 +34,7 @@ redis.pcall('PUBLISH', news, 'volatile')
 return {'kept'}`,
 );
 
+/** Writes and deletes volatile documents, whatever is there. */
 export async function writeVolatile(context: RedisContext, change: VolatileChange): Promise<void> {
   const { documents = [], goneDocuments = [] } = change;
   const { volatile, volatileChanges, news } = context.keys;
@@ -46,6 +47,7 @@ export async function writeVolatile(context: RedisContext, change: VolatileChang
   await runFenced(context, writeScript, [volatile, volatileChanges], args);
 }
 
+/** Returns the names of volatile documents written after a number; null: all have to be read. */
 export async function volatileNamesAfter(
   { connection, keys }: RedisContext,
   number: number,
@@ -65,13 +67,14 @@ export async function volatileNamesAfter(
   return found.map(name => parseStored(connection.where, keys.volatileChanges, name, () => namesIn(name)));
 }
 
+/** Returns those of the named volatile documents that exist; all of them without names. */
 export async function readVolatile(
   context: RedisContext,
   names: readonly DocumentNames[] | null,
 ): Promise<readonly DocumentRecord[]> {
   const { connection, keys } = context;
   const documents: DocumentRecord[] = [];
-  const take = (name: string, value: Buffer) =>
+  const take = (name: string, value: string) =>
     documents.push(parseStored(connection.where, keys.volatile, name, () => documentIn(name, value)));
   if (names === null) {
     for await (const page of scanFields(context, keys.volatile)) {
@@ -81,10 +84,10 @@ export async function readVolatile(
   }
   const fields = names.map(documentName);
   const values =
-    fields.length === 0 ? [] : await connection.run(client => client.hmgetBuffer(keys.volatile, ...fields));
+    fields.length === 0 ? [] : await connection.run(client => client.hmget(keys.volatile, ...fields));
   for (const [at, name] of fields.entries()) {
     const value = values[at];
-    if (value) take(name, value);
+    if (value !== null && value !== undefined) take(name, value);
   }
   return documents;
 }
