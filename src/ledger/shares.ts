@@ -243,7 +243,7 @@ export class UsageShares {
     const goneShares: Pick<ShareRecord, 'ownerKey' | 'host'>[] = [];
     for (const [ownerKey, share] of said) {
       const account = share === null ? usage.accountByKey(ownerKey) : this.#openedAccount(ownerKey);
-      const before = account?.shares.find(share => share.host === host);
+      const before = account?.shares.find(one => one.host === host);
       if (account === undefined || isDeepStrictEqual(before ?? null, share)) continue;
       if (share === null) {
         account.takeShare(host);

@@ -275,9 +275,9 @@ function joined(before: Changes | undefined, after: Changes): Changes {
 }
 
 /** Identifies a record, or a deleted one, among its kind. Has to be fast, for a hundred thousand may wait. */
-function keyOf(one: unknown, by: readonly string[]): string {
-  if (by.length === 0) return '';
+function keyOf(one: unknown, [first, second]: readonly string[]): string {
+  if (first === undefined) return '';
   if (typeof one !== 'object' || one === null) return String(one);
-  const [first, second] = by.map(name => String(Reflect.get(one, name)));
-  return second === undefined ? `${first}` : `${first?.length}:${first}${second}`;
+  const key = String(Reflect.get(one, first));
+  return second === undefined ? key : `${key.length}:${key}${Reflect.get(one, second)}`;
 }

@@ -19,10 +19,13 @@ export class Passage {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
   #way: Way = { does: 'passes' };
+  #isLosing = false;
+  #target: number;
 
-  private constructor(server: Server, port: number) {
+  private constructor(server: Server, port: number, target: number) {
     this.#server = server;
     this.port = port;
+    this.#target = target;
   }
 
   /** Ends with the test. */
@@ -30,8 +33,8 @@ export class Passage {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address() as AddressInfo; // as it is of every TCP server that listens
-    const passage = new Passage(server, address.port);
-    server.on('connection', socket => passage.#join(socket, port));
+    const passage = new Passage(server, address.port, port);
+    server.on('connection', socket => passage.#join(socket));
     t.teardown(() => passage.#close());
     return passage;
   }
@@ -41,13 +44,29 @@ export class Passage {
     this.#way = way;
   }
 
-  #join(here: Socket, port: number): void {
-    const there = connect(port, '127.0.0.1');
-    this.#carry(here, there);
-    this.#carry(there, here);
+  /** Ends all connections; the next ones lead to this port. */
+  lead(port: number): void {
+    this.#target = port;
+    this.#endAll();
   }
 
-  #carry(from: Socket, to: Socket): void {
+  /** The next answer is lost, and its connection with it. */
+  loseAnswer(): void {
+    this.#isLosing = true;
+  }
+
+  #join(here: Socket): void {
+    const there = connect(this.#target, '127.0.0.1');
+    this.#carry(here, there, () => true);
+    this.#carry(there, here, () => {
+      if (!this.#isLosing) return true;
+      this.#isLosing = false;
+      here.resetAndDestroy();
+      return false;
+    });
+  }
+
+  #carry(from: Socket, to: Socket, mayPass: () => boolean): void {
     this.#open.add(from);
     from.on('error', () => {});
     from.on('close', () => {
@@ -55,7 +74,7 @@ export class Passage {
       to.destroy();
     });
     from.on('data', (came: Buffer) => {
-      if (this.#way.does === 'swallows') return;
+      if (this.#way.does === 'swallows' || !mayPass()) return;
       const piece = this.#way.does === 'says' ? altered(came, this.#way) : came;
       const pass = () => {
         if (to.writable) to.write(piece);
@@ -65,10 +84,14 @@ export class Passage {
     });
   }
 
+  #endAll(): void {
+    for (const socket of this.#open) socket.destroy();
+  }
+
   async #close(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    for (const socket of this.#open) socket.destroy();
+    this.#endAll();
     await closed;
   }
 }

@@ -15,11 +15,11 @@ import { Ledger } from '../../src/ledger/index.ts';
 import { assign, assignmentKind, createGroup, createRule, ruleKind } from '../../src/policy/index.ts';
 import { openRedisStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
+import { Passage } from '../e2e/passage.ts';
 import { settings, silentLog, walk } from '../ledger/world.ts';
 import { isLong } from '../run-length.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 import { startSingle } from '../store/redis-servers.ts';
-import { openSwitch, type Switch } from './switch.ts';
 
 const runs = isLong ? 20_000 : 60;
 /** Worlds that run beside each other: most of their time is waiting. */
@@ -60,14 +60,14 @@ async function copy(from: Server, to: Server): Promise<void> {
 class Host {
   readonly #kept = emptyModel();
   readonly #name: string;
-  readonly way: Switch;
+  readonly way: Passage;
   server: Server;
   ledger: Ledger | null = null;
   fleet: Fleet | null = null;
   /** Rules that were in force at some time. */
   readonly #seen = new Set<string>();
 
-  constructor(name: string, way: Switch, server: Server) {
+  constructor(name: string, way: Passage, server: Server) {
     this.#name = name;
     this.way = way;
     this.server = server;
@@ -167,7 +167,7 @@ class World {
   #bytes = 0;
   readonly #marks = new Map<string, string>();
 
-  constructor(servers: readonly Server[], ways: readonly Switch[]) {
+  constructor(servers: readonly Server[], ways: readonly Passage[]) {
     const [master, ...others] = servers;
     if (master === undefined) throw new Error('there is no server');
     this.#servers = servers;
@@ -283,8 +283,8 @@ const step = fc.oneof(
   on('govern', 4, (one, world) => world.govern(one)),
   on('store', 4, (one, world) => world.store(one)),
   on('look', 5, one => one.look()),
-  on('slow', 1, one => one.way.delay(30)),
-  on('quick', 2, one => one.way.delay(0)),
+  on('slow', 1, one => one.way.become({ does: 'delays', ms: 30 })),
+  on('quick', 2, one => one.way.become({ does: 'passes' })),
   on('connect', 5, (one, world) => one.connect(world.master)),
   on('restart', 1, async one => {
     await one.stop();
@@ -302,7 +302,7 @@ async function room(t: Test) {
     t.teardown(() => admin.disconnect());
     return { port, admin };
   });
-  const ways = await Promise.all(hosts.map(() => openSwitch(t, servers[0]?.port ?? 0)));
+  const ways = await Promise.all(hosts.map(() => Passage.to(t, servers[0]?.port ?? 0)));
   return { servers, ways };
 }
 
@@ -326,7 +326,7 @@ async function run(
       world.check();
     }
     for (const host of world.hosts) {
-      host.way.delay(0);
+      host.way.become({ does: 'passes' });
       host.connect(world.master);
     }
     let fault: string | null = null;
