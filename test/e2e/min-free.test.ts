@@ -144,6 +144,8 @@ const minFree = 40_000_000;
  */
 const bytesOfRun = 34_000_000;
 const owners = ['alice', 'bob', 'carol', 'dave'];
+/** Branches of each repository that are deleted one by one while others push. */
+const oldBranches = Array.from({ length: 5 }, (_, at) => `old${at}`);
 
 /** Files that git leaves in a repository only while a push is under way. */
 async function unfinished(repository: string): Promise<readonly string[]> {
@@ -151,16 +153,27 @@ async function unfinished(repository: string): Promise<readonly string[]> {
   return found.filter(path => /(?:tmp_objdir|incoming)-|(?:^|\/)\.?tmp[_-]/.test(path));
 }
 
+async function branchesOf(repository: string): Promise<readonly string[]> {
+  const said = await must('git', ['-C', repository, 'for-each-ref', '--format=%(refname:short)']);
+  return said.split('\n').filter(name => name !== '');
+}
+
 t.test(`${runs} runs of ${pushes} pushes at once never fill the disk, and break nothing`, async t => {
   const names = owners.map(owner => `${owner}/app`);
   const { server, disk } = await onSmallDisk(t, '64m', { MIN_FREE: String(minFree) }, names);
   const repositories = owners.map(owner => join(disk, owner, 'app.git'));
+
+  const begin = async (repository: string, bytes: number) => {
+    const clone = await Clone.of(server, repository);
+    await clone.commit(bytes);
+    return clone;
+  };
   const pushers: { readonly clone: Clone; readonly repository: string }[] = [];
+  const cleaners: { readonly clone: Clone; readonly repository: string }[] = [];
+  for (const repository of repositories) cleaners.push({ clone: await begin(repository, 100), repository });
   for (let at = 0; at < pushes; at++) {
     const repository = repositories[at % repositories.length] ?? '';
-    const clone = await Clone.of(server, repository);
-    await clone.commit(Math.floor(bytesOfRun / pushes));
-    pushers.push({ clone, repository });
+    pushers.push({ clone: await begin(repository, Math.floor(bytesOfRun / pushes)), repository });
   }
 
   let least = await freeOf(disk);
@@ -168,29 +181,73 @@ t.test(`${runs} runs of ${pushes} pushes at once never fill the disk, and break 
   t.teardown(() => clearInterval(watch));
   const isRefusing = async () =>
     (await server.ask('gate', '/v1/check?owner=erin&subject=size:repos:private')).status === 413;
-  const total = { passed: 0, refused: 0 };
+  /** The name of the branch that the pusher of this number makes. */
+  const branch = (at: number) => `push${at}`;
+  const wrong: string[] = [];
+  const expect = (isSo: boolean, words: string) => {
+    if (!isSo) wrong.push(words);
+  };
+  const total = { passed: 0, refused: 0, deleted: 0 };
+
   for (let round = 1; round <= runs; round++) {
     await until(async () => ((await isRefusing()) ? null : true));
-    const pushed = await Promise.all(pushers.map(({ clone }, at) => clone.push([`main:push${at}`])));
+    for (const { clone } of cleaners) {
+      const { code, stderr } = await clone.push(oldBranches.map(name => `main:${name}`));
+      expect(code === 0, `run ${round}: before: ${stderr}`);
+    }
+
+    let pushing = true;
+    const deletions = Promise.all(
+      cleaners.map(async ({ clone }) => {
+        for (const name of oldBranches) {
+          const { code, stderr } = await clone.push([`:${name}`]);
+          expect(code === 0, `run ${round}: a deletion while others push: ${stderr}`);
+          total.deleted += 1;
+          if (pushing) await clone.git('ls-remote', 'origin');
+        }
+      }),
+    );
+    const pushed = await Promise.all(pushers.map(({ clone }, at) => clone.push([`main:${branch(at)}`])));
+    pushing = false;
+    await deletions;
     for (const { code, said, stderr } of pushed) {
-      total[code === 0 ? 'passed' : 'refused'] += 1;
-      if (code !== 0) t.match(said, 'The disk is nearly full: ', `run ${round}: ${stderr}`);
+      if (code === 0) total.passed += 1;
+      else {
+        total.refused += 1;
+        expect(said.includes('The disk is nearly full: '), `run ${round}: another refusal: ${stderr}`);
+      }
     }
     for (const repository of repositories) {
-      const git = (...args: readonly string[]) => must('git', ['-C', repository, ...args]);
       const passed = pushed.flatMap(({ code }: Push, at) =>
-        code === 0 && pushers[at]?.repository === repository ? `refs/heads/push${at}` : [],
+        code === 0 && pushers[at]?.repository === repository ? branch(at) : [],
       );
-      const refs = (await git('for-each-ref', '--format=%(refname)')).split('\n');
-      t.same(refs.filter(Boolean).sort(), passed.sort(), `run ${round}: what passed is there`);
+      t.same([...(await branchesOf(repository))].sort(), passed.sort(), `run ${round}: what passed is there`);
       t.same(await unfinished(repository), [], `run ${round}: and nothing else`);
-      await git('fsck', '--full', '--strict', '--no-dangling');
-      for (const ref of passed) await git('update-ref', '-d', ref);
-      await git('gc', '--quiet', '--prune=now');
+      await must('git', ['-C', repository, 'fsck', '--full', '--strict', '--no-dangling']);
     }
-    if (round % 10 === 0) t.comment(`run ${round}: ${JSON.stringify({ ...total, least })}`);
+
+    // On a disk without enough space, all of it can be deleted.
+    const ballast = join(disk, 'ballast');
+    const size = Math.floor((await freeOf(disk)) - minFree * 0.9);
+    if (size > 0) await writeFile(ballast, randomBytes(size));
+    await until(async () => ((await isRefusing()) ? true : null));
+    for (const { clone, repository } of cleaners) {
+      const there = await branchesOf(repository);
+      if (there.length === 0) continue;
+      const { code, stderr } = await clone.push(there.map(name => `:${name}`));
+      expect(code === 0, `run ${round}: a deletion on a disk that is nearly full: ${stderr}`);
+      total.deleted += there.length;
+    }
+    await rm(ballast, { force: true });
+    for (const repository of repositories) {
+      await must('git', ['-C', repository, 'gc', '--quiet', '--prune=now']);
+      await must('git', ['-C', repository, 'fsck', '--full', '--strict']);
+    }
+    if (round % 10 === 0 || wrong.length > 0)
+      t.comment(`run ${round}: ${JSON.stringify({ ...total, least, wrong: wrong.length })}`);
   }
 
+  t.same(wrong.slice(0, 20), []);
   t.ok(least > 0, `${least} bytes were free at the least`);
   // On a busy host the few pushes of an ordinary run may come one after the other.
   t.ok(total.passed > 0 && (total.refused > 0 || !isLong), JSON.stringify(total));

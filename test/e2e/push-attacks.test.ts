@@ -7,13 +7,34 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, realpath, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { some } from '../run-length.ts';
+import { isLong, some } from '../run-length.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { quarantinesIn } from './left-behind.ts';
-import { must } from './run.ts';
+import { must, run } from './run.ts';
 import { Server } from './server.ts';
 import { transports } from './transports.ts';
+
+/** Number of pushes at once of refs that make a repository. */
+const races = isLong ? 100 : 3;
+
+/** Refs below a name that make that name a repository for git, and how they are brought. */
+const refsOfRepository = (name: string, tip: string): Readonly<Record<string, readonly string[]>> => ({
+  'one after the other': [`${name}/HEAD`, `${name}/objects/a`, `${name}/refs/a`],
+  'HEAD last': [`${name}/refs/a`, `${name}/objects/a`, `${name}/HEAD`],
+  'with a common directory': [
+    `${name}/HEAD`,
+    `${name}/commondir`,
+    `${name}/${tip}/objects/a`,
+    `${name}/${tip}/refs/a`,
+  ],
+});
+
+/** Tells whether git takes this directory for a repository. */
+async function isRepository(path: string): Promise<boolean> {
+  const { code } = await run('git', ['--git-dir', path, 'rev-parse', '--git-dir']);
+  return code === 0;
+}
 
 /** alice with a worktree and a submodule in her repository. */
 async function open(t: Test, ...install: readonly string[]) {
@@ -29,6 +50,50 @@ async function open(t: Test, ...install: readonly string[]) {
   await server.scan();
   return { server, bare, clone };
 }
+
+t.test('refs never make a folder of a repository a repository, also below the limit', async t => {
+  const { bare, clone } = await open(t);
+  const tip = await clone.git('rev-parse', 'main');
+  const name = () => randomBytes(6).toString('hex');
+
+  for (const top of some(['refs/heads', 'refs/tags', 'refs/notes'], 3)) {
+    for (const [how, refs] of Object.entries(refsOfRepository(`${top}/${name()}`, tip))) {
+      const said: string[] = [];
+      for (const ref of refs) said.push((await clone.push([`main:${ref}`])).said);
+      t.match(said.join('\n'), /\S/, `${top}, ${how}: one of them is refused, with the reason`);
+    }
+  }
+  for (const [how, refs] of Object.entries(refsOfRepository(`refs/heads/${name()}`, tip))) {
+    const { code, said } = await clone.push(refs.map(ref => `main:${ref}`));
+    t.equal(code, 1, `all in one push, ${how}`);
+    t.match(said, /\S/);
+  }
+  const packed = `refs/heads/${name()}`;
+  await clone.push([`main:${packed}/objects/a`, `main:${packed}/refs/a`]);
+  await must('git', ['-C', bare, 'pack-refs', '--all']);
+  t.match(await clone.push([`main:${packed}/HEAD`]), { code: 1, said: /\S/ }, 'where the others are packed');
+
+  for (let race = 0; race < races; race++) {
+    const refs = Object.values(refsOfRepository(`refs/heads/${name()}`, tip))[race % 3] ?? [];
+    await Promise.all(refs.map(ref => clone.push([`main:${ref}`])));
+  }
+  const folders = await must('find', [
+    join(bare, 'refs'),
+    join(bare, 'logs'),
+    '-name',
+    'HEAD',
+    '-printf',
+    '%h\\n',
+  ]);
+  for (const folder of folders.split('\n').filter(path => path !== '' && path !== join(bare, 'logs')))
+    t.notOk(await isRepository(folder), folder.slice(bare.length));
+  const harmless = ['a/objects/b', 'a/refs/b', 'c/HEAD', 'd/commondir'];
+  t.equal(
+    (await clone.push(harmless.map(ref => `main:refs/heads/${ref}`))).code,
+    0,
+    'others may have such names',
+  );
+});
 
 /** Pushes a small commit to each of the other directories, and gives those that took it. */
 async function taken(t: Test, server: Server, bare: string, clone: Clone): Promise<readonly string[]> {

@@ -1,15 +1,20 @@
-/** No quarantine of a push that goes on is removed, wherever git and the worker run. */
+/**
+ * No quarantine of a push that goes on is removed, wherever git and the worker run; and where it happened all
+ * the same, the push fails and the repository is whole.
+ */
 
 import { mkdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { isLong } from '../run-length.ts';
+import { until } from './ask.ts';
 import { manyCommits } from './at-once.ts';
 import { Clone } from './clone.ts';
+import { counted } from './count.ts';
 import { asUser, gitAs, makeRepository, openForGitUser, startWorker, uid } from './git-user.ts';
-import { addHook, openWays } from './left-behind.ts';
-import { wholePush } from './raw-push.ts';
+import { addHook, openWays, quarantinesIn } from './left-behind.ts';
+import { rawPushes, wholePush } from './raw-push.ts';
 import { must } from './run.ts';
 import type { Server } from './server.ts';
 
@@ -119,4 +124,59 @@ t.test('a worker that does not see the processes of git removes nothing that is 
   await startWorker(t, server, ownProcesses);
   t.strictSame(await pushLong(server, bare, Array(3).fill([...asUser(uid), 'git receive-pack'])), []);
   await isWhole(t, bare);
+});
+
+/** Pushers, and how often each pushes. */
+const crowd = isLong ? { pushers: 20, pushes: 500 } : { pushers: 10, pushes: 6 };
+
+t.test('beside a worker that takes each push for over, pushes fail and nothing breaks', async t => {
+  const server = await openForGitUser(t, { reclaim: { ALONE: 'true' }, ...limit });
+  const bare = await makeRepository(server, 'alice/app');
+  await server.installHooks();
+  // Some are met in each phase: while they wait here, before that, and after it.
+  await addHook(bare, 'pre-receive.d/50-long', 'sleep $(($$ % 3)).$(($$ % 10))');
+  await addHook(bare, 'update', 'sleep 0.$(($$ % 10))');
+  await server.scan();
+  await startWorker(t, server, ownProcesses);
+  const begin = rawPushes({ url: path => path, env: {} }, asUser(uid));
+
+  const outcomes = { passed: 0, failed: 0 };
+  await Promise.all(
+    Array.from({ length: crowd.pushers }, async (_, who) => {
+      const clone = await Clone.of(server, bare, {
+        env: {
+          GIT_CONFIG_COUNT: '1',
+          GIT_CONFIG_KEY_0: 'remote.origin.receivepack',
+          GIT_CONFIG_VALUE_0: [...asUser(uid), 'git receive-pack'].join(' '),
+        },
+      });
+      await clone.commit(100);
+      await clone.git('tag', 'start');
+      for (let push = 0; push < crowd.pushes; push++) {
+        // Each push is small, however many were before it.
+        await clone.git('checkout', '-q', '-B', `b${who}-${push % 3}`, 'start');
+        for (let commit = 0; commit <= who % 3; commit++) await clone.commit(1000 * 5 ** (push % 4));
+        if (push % 3 === 2) {
+          // Its client waits in the middle.
+          const whole = await wholePush(clone, await clone.git('rev-parse', 'HEAD'), `r${who}-${push}`);
+          const raw = await begin(bare, whole.length);
+          await raw.send(whole.subarray(0, whole.length / 2));
+          await delay(Math.random() * 2000);
+          await raw.send(whole.subarray(whole.length / 2));
+          await raw.ended;
+        } else {
+          const { code } = await clone.push(['--force', 'HEAD']);
+          outcomes[code === 0 ? 'passed' : 'failed'] += 1;
+        }
+      }
+    }),
+  );
+  t.ok(outcomes.passed > 0 && outcomes.failed > 0, JSON.stringify(outcomes));
+  await isWhole(t, bare);
+  await until(
+    async () => ((await quarantinesIn(bare)).length === 0 ? true : null),
+    () => 'quarantines stay',
+  );
+  const bytes = await counted(bare);
+  await server.usageIs('alice', used => used === bytes);
 });

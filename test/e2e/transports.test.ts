@@ -73,3 +73,23 @@ t.test('over the limit, whatever brings objects is refused, and whatever brings 
   t.equal((await clone.push(['main:refs/heads/copy'])).code, 0);
   t.equal((await clone.push(['--delete', 'copy', 'light'])).code, 0);
 });
+
+t.test('in a repository of SHA-256, the word of a deletion is enough for pushes to pass again', async t => {
+  const bare = await server.repository('bob/app', 'sha256');
+  await server.installHooks();
+  const clone = await Clone.of(server, bare, { format: 'sha256' });
+  await clone.commit(900_000);
+  t.equal((await clone.push()).code, 0);
+  await clone.git('checkout', '-q', '-b', 'more');
+  await clone.commit(2_000_000);
+  t.equal((await clone.push(['more', 'main:refs/heads/spare'])).code, 0);
+  await server.usageIs('bob', used => used > 2_900_000);
+  t.equal((await clone.push(['--delete', 'more'])).code, 0);
+  await must('git', ['-C', bare, 'gc', '-q', '--prune=now']);
+  // Deleting is not asked about, but told.
+  t.equal((await clone.push(['--delete', 'spare'])).code, 0);
+  await server.usageIs('bob', used => used < 1_000_000);
+  await clone.git('checkout', '-q', 'main');
+  await clone.commit(2000);
+  t.equal((await clone.push()).code, 0);
+});

@@ -11,6 +11,7 @@ import { isLong, some } from '../run-length.ts';
 import { openBehindProxy, testProxy } from './behind-proxy.ts';
 import { Clone } from './clone.ts';
 import type { Around, proxies } from './proxies.ts';
+import { run } from './run.ts';
 import { testSpellings } from './spellings.ts';
 
 t.setTimeout(900_000);
@@ -75,3 +76,48 @@ for (const [name, setup] of some(Object.entries(setups), 2))
   t.test(`${name}: what is pushed by git and by git-lfs comes back, and files are locked`, t =>
     passes(t, setup),
   );
+
+t.test(
+  'nginx: an LFS object and an attachment over the limit of a file are refused with its size',
+  async t => {
+    const { server, url, forge } = await openBehindProxy(t, 'nginx');
+    const rules = [{ name: 'each-file', limit: 1_000_000, per: 'file', subjects: ['size:all'] }];
+    await server.admin('/admin/quota/groups', { body: { name: 'files', rules } });
+    const alice = await Clone.of(server, `${url}/alice/app.git`);
+    await alice.git('lfs', 'install', '--local');
+    await alice.git('lfs', 'track', '*.bin');
+    const push = async (size: number) => {
+      await writeFile(join(alice.folder, 'large.bin'), randomBytes(size));
+      await alice.git('add', '-A');
+      await alice.git('commit', '-q', '-m', 'large');
+      return alice.push();
+    };
+    const attach = async (size: number) => {
+      const file = join(server.folder, 'attachment');
+      await writeFile(file, randomBytes(size));
+      return run('curl', [
+        '-q',
+        '-s',
+        '-S',
+        '-i',
+        '-F',
+        `file=@${file}`,
+        `${url}/alice/app/issues/attachments`,
+      ]);
+    };
+    t.match(await push(900_000), { code: 0 });
+    t.match(await attach(900_000), { stdout: / 200 OK/ });
+    await server.admin('/admin/quota/groups/files/users/alice', { method: 'PUT' });
+    const bytesCame = () => forge.came.reduce((sum, { bytes: each }) => sum + each, 0);
+    const before = bytesCame();
+    const words = /This file has 1\.1 MB; a file may have 1 MB/;
+    t.match(await attach(1_100_000), { stdout: words });
+    const refused = await push(1_100_000);
+    t.not(refused.code, 0);
+    t.match(refused.stderr, /has 1\.1 MB; a file may have 1 MB/);
+    t.ok(bytesCame() - before < 10_000, 'nothing of them came');
+    await alice.git('reset', '-q', '--hard', 'HEAD~1');
+    t.match(await attach(900_000), { stdout: / 200 OK/ });
+    t.match(await push(900_000), { code: 0 });
+  },
+);

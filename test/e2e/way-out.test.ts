@@ -180,7 +180,7 @@ const settings = [
   ['forgive', 'gc', ['deleted', 'passed at once']],
 ] as const;
 
-for (const [garbage, run, first] of some(settings, 3)) {
+for (const [garbage, run, first] of some(settings, 2)) {
   const worker = run === null ? 'no worker' : `a worker with RUN = ${run}`;
   t.test(`GARBAGE = ${garbage}, ${worker}: a refused push passes by its own advice`, async t => {
     t.same(await pushByAdvice(await open(t, { garbage, run }), 'main'), first);

@@ -4,7 +4,6 @@ import t from 'tap';
 import { z } from 'zod';
 import { SoftquotaError } from '../../src/errors.ts';
 import { SignInFlow, secretKeysOf, sourceKinds } from '../../src/oauth/index.ts';
-import { draftedSource } from '../../src/oauth/sources.ts';
 import { savedSource } from '../../src/wire/index.ts';
 import type { Browser } from './browser.ts';
 import { hostileProvider } from './hostile-provider.ts';
@@ -138,8 +137,25 @@ t.test('while nothing can be kept, nobody is said to be signed out', async t => 
 });
 
 t.test('a source from before there was such a setting signs out here alone', t => {
-  const wanted = { name: 'company', discoveryUrl: 'https://login.example', clientId: 'softquota' };
-  const { signOutAtProvider: _, ...before } = draftedSource(7, wanted, 0);
+  const before = {
+    id: 7,
+    name: 'company',
+    discoveryUrl: 'https://login.example',
+    clientId: 'softquota',
+    clientSecret: null,
+    clientSecretAt: null,
+    scopes: ['openid'],
+    usernameClaim: 'preferred_username',
+    trustUsernames: false,
+    adminClaim: null,
+    adminGroup: null,
+    groupClaim: null,
+    mapping: [],
+    removal: false,
+    missingClaim: 'remove',
+    isActive: true,
+    createdAt: 0,
+  };
   t.strictSame(
     sourceKinds.map(kind => kind.schema.parse(before)),
     [{ ...before, signOutAtProvider: false }],
