@@ -11,7 +11,7 @@ import { type Asker, type AskerOptions, askerOf, isOpen, mustBeAllowed } from '.
 import { Downloads } from './downloads.ts';
 import { answerFault, type FaultServices, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
-import { jsonInBody, sentBody, strangersBytes, usualBytes } from './input.ts';
+import { jsonInBody, queryOf, sentBody, strangersBytes, usualBytes } from './input.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
 import type { Call, Method, Route, SentDocument } from './route.ts';
@@ -105,7 +105,7 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
         return caller;
       },
       browser: asker.browser,
-      address: new URL(`api/v1${request.url}`, services.baseUrl()),
+      address: addressOf(request, services.baseUrl()),
       change: work => services.documents.transact(work, caller),
       header: (name, value) => response.set(name, value),
     };
@@ -215,4 +215,10 @@ function isDecodable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns the address with which a client reaches what it asked for, whatever form the request has. */
+function addressOf({ path, url }: Request, baseUrl: URL | string): URL {
+  // A backslash in the path would become a slash.
+  return new URL(`api/v1${path.replaceAll('\\', '%5C')}${queryOf(url)}`, baseUrl);
 }

@@ -133,3 +133,9 @@ const articles: Readonly<Record<string, string>> = {
   int: 'a whole number',
   object: 'an object',
 };
+
+/** Returns the undecoded query with its `?`; empty if there is none. */
+export function queryOf(url: string): string {
+  const start = url.indexOf('?');
+  return start === -1 ? '' : url.slice(start);
+}

@@ -114,13 +114,16 @@ export function tellPages(call: Call, query: Page, total: number): void {
 
 /**
  * Returns the address of the request with another place in the list: the page or the end of the page before.
- * Parameters that the route does not have are left out.
+ * Parameters that the route does not have are left out; of a repeated one, the first counts.
  */
 export function addressWith({ address }: Call, query: object, place: Readonly<Record<string, unknown>>): URL {
-  const to = new URL(address);
-  for (const name of address.searchParams.keys()) {
-    if (Object.hasOwn(place, name) || !Object.hasOwn(query, name)) to.searchParams.delete(name);
+  const parameters = new Map<string, string>();
+  for (const [name, value] of address.searchParams) {
+    const isKept = Object.hasOwn(query, name) && !Object.hasOwn(place, name);
+    if (isKept && !parameters.has(name)) parameters.set(name, value);
   }
-  for (const [name, value] of Object.entries(place)) to.searchParams.append(name, String(value));
+  for (const [name, value] of Object.entries(place)) parameters.set(name, String(value));
+  const to = new URL(address.pathname, address);
+  to.search = String(new URLSearchParams([...parameters]));
   return to;
 }

@@ -7,6 +7,7 @@
 import { type RequestHandler, type Response, Router } from 'express';
 import { SignInFault } from '../oauth/index.ts';
 import { sessionCookie } from './asker.ts';
+import { queryOf } from './input.ts';
 import type { ApiServices } from './services.ts';
 
 export function signInPages({ signIn, identity, baseUrl, log }: ApiServices): Router {
@@ -72,10 +73,4 @@ export function signInPages({ signIn, identity, baseUrl, log }: ApiServices): Ro
 
 function appendCookies(response: Response, cookies: readonly string[]): void {
   for (const cookie of cookies) response.append('Set-Cookie', cookie);
-}
-
-/** Returns the undecoded query with its `?`; empty if there is none. */
-function queryOf(url: string): string {
-  const start = url.indexOf('?');
-  return start === -1 ? '' : url.slice(start);
 }

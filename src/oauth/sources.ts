@@ -72,7 +72,7 @@ export function mustBeSource(snapshot: Snapshot, id: string): SourceDocument {
 /** Throws `conflict` if there is a source of that name, or `invalid` with all faults. */
 export function createSource(changes: ChangeSet, wanted: NewSource, { keys, now }: Making): SourceDocument {
   mustBeOnly(changes, wanted.name, null);
-  const id = randomInt(1, 2 ** idBits - 1);
+  const id = newId(changes);
   const source = draftedSource(id, wanted, now);
   const clientSecret = wanted.clientSecret ?? null;
   return put(changes, {
@@ -201,6 +201,11 @@ function purposeOf(id: number): string {
 function put(changes: ChangeSet, source: SourceDocument): SourceDocument {
   changes.put(sourceKind, String(source.id), source);
   return source;
+}
+
+function newId(snapshot: Snapshot): number {
+  const id = randomInt(1, 2 ** idBits - 1);
+  return snapshot.get(sourceKind, String(id)) === undefined ? id : newId(snapshot);
 }
 
 function mustBeOnly(snapshot: Snapshot, name: string, id: number | null): void {

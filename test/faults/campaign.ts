@@ -79,6 +79,7 @@ const policyShapes: Readonly<Record<string, () => object>> = {
 const queryShapes: readonly string[] = [
   `?${repeated('a&', 12 * kibibyte)}`,
   `?${repeated('limit=1&', 12 * kibibyte)}`,
+  `?limit=1&page=3&${Array.from({ length: 3500 }, (_, at) => at.toString(16)).join('&')}`,
   `?q=${'%41'.repeat(4000)}`,
   `?owner=${'%ff'.repeat(4000)}`,
   `?owner=${'%e4'.repeat(4000)}`,

@@ -55,6 +55,8 @@ interface Known {
   /** A collection waits or runs. */
   isCollecting: boolean;
   bitmapAt: number;
+  /** The last measurement ran into its time limit: other repositories go first. */
+  isOverdue: boolean;
 }
 
 const gitlabCollects =
@@ -109,7 +111,8 @@ export class Reclaim {
   }
 
   pushed(path: string): void {
-    this.#measureSoon(path, this.#meet(path), true);
+    const known = this.#meet(path);
+    this.#measureSoon(path, known, !known.isOverdue);
   }
 
   /** Collects now, as far as the expiry allows; rejects with the reason if that is impossible. */
@@ -170,6 +173,7 @@ export class Reclaim {
       plan: new CollectionPlan(this.#options.expireMs),
       isCollecting: false,
       bitmapAt: Number.NEGATIVE_INFINITY,
+      isOverdue: false,
     };
     this.#known.set(path, known);
     // Hooks of earlier versions printed this file.
@@ -272,6 +276,7 @@ export class Reclaim {
     } finally {
       const now = performance.now();
       known.restsUntil = now + restPerWork * (now - begun);
+      known.isOverdue = now - begun >= measureMs;
     }
   }
 

@@ -2,7 +2,7 @@
 
 import { basename, dirname } from 'node:path';
 import type { Fields } from '../../bounded/index.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, SoftquotaError } from '../../errors.ts';
 import { type LargeBlobsLook, Mounts, quarantinePath, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { type DiskThreads, lookAtQuarantine, packThreads } from '../../scan/index.ts';
@@ -44,6 +44,7 @@ const gatherMs = 200;
 /** Time limit of a space report that somebody waits for, and of one that is made in advance. */
 const explainMs = 60_000;
 const unaskedMs = 300_000;
+const mostExplained = 2;
 /** Time limit of a judgement; the daemon gives up before. */
 const judgeMs = 120_000;
 const pushMs = 86_400_000;
@@ -59,6 +60,8 @@ export class Worker {
   readonly #hooks: KeepHooks | null;
   readonly #repositories: RepositoryWalk;
   readonly #reclaim: Reclaim | null = null;
+  /** Numbers of space reports in the making: for somebody who waits, and in advance. */
+  readonly #explained = { urgent: 0, others: 0 };
   readonly #quarantines: Quarantines;
   readonly #packReaders: DiskThreads;
   readonly #connection: DaemonConnection;
@@ -159,10 +162,19 @@ export class Worker {
     program: GitProgram,
     signal: AbortSignal,
   ): Promise<SpaceReport> {
+    const kind = isUrgent ? 'urgent' : 'others';
+    // Counts the work itself: the daemon gives up a question whose disk does not answer, and asks the next.
+    if (this.#explained[kind] >= mostExplained)
+      throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
     const limits = { timeoutMs: isUrgent ? explainMs : unaskedMs, signal, isUrgent };
     const objects = this.#repositories.objectsPathOf(path);
     const stores = lfsStores(path, this.#options.storages);
-    return withView(path, { program, objects }, limits, view => explainSpace(view, { stores, ofForge: lfs }));
+    this.#explained[kind] += 1;
+    return withView(path, { program, objects }, limits, view =>
+      explainSpace(view, { stores, ofForge: lfs }),
+    ).finally(() => {
+      this.#explained[kind] -= 1;
+    });
   }
 
   /** Plans the next report, unless one is due before: changes without a pause do not put it off. */
