@@ -115,13 +115,14 @@ interface NamesByType {
 /** Lists the directories and the links in a directory; null if it is gone. */
 export function namesByType(path: string): NamesByType | null {
   beforeLook(path);
+  const location = encodePath(path);
   try {
-    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+    const stats = lstatSync(location, { throwIfNoEntry: false });
     if (stats?.isDirectory() !== true) return null;
     const directories: string[] = [];
     const links: string[] = [];
     let entries = 0;
-    for (const entry of list(path, stats.size)) {
+    for (const entry of list(location, stats.size).entries) {
       entries += 1;
       if (entries % entriesPerLook === 0) beforeLook(path);
       if (entry.isDirectory()) directories.push(entry.name);
@@ -211,6 +212,13 @@ export function entryBelow(directory: string, names: readonly string[]): EntryTy
 
 type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
+interface Listing {
+  /** May be iterated once. */
+  readonly entries: Iterable<DirectoryEntry>;
+  /** Tells whether some names are not UTF-8, so that paths to them must be encoded. */
+  readonly odd: boolean;
+}
+
 /** Character that Node shows for bytes that are not UTF-8. A name may also really contain it. */
 const replacement = '\ufffd';
 
@@ -225,16 +233,15 @@ const largeBytes = 64 * 1024;
 const entriesPerPiece = 1024;
 
 /**
- * Lists a directory of a known size. The result may be iterated once, and throws the system's error, also
- * during the iteration.
+ * Lists a directory of a known size; throws the system's error, also during the iteration. `location` is a
+ * path from `locationOf`.
  */
-export function list(path: string, sizeBytes: number): Iterable<DirectoryEntry> {
-  const location = encodePath(path);
+export function list(location: string | Buffer, sizeBytes: number): Listing {
   return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
 }
 
 /** Returns null if the file system tells no types: one vanished entry would fail a whole piece. */
-function listInPieces(location: string | Buffer): Iterable<DirectoryEntry> | null {
+function listInPieces(location: string | Buffer): Listing | null {
   const directory = openBuffered(location);
   let first: BufferEntry | null;
   try {
@@ -244,7 +251,7 @@ function listInPieces(location: string | Buffer): Iterable<DirectoryEntry> | nul
   }
   // Node uses another class for an entry whose type it had to query.
   if (first !== null && Object.getPrototypeOf(first) === Dirent.prototype) {
-    return entriesFrom(directory, first);
+    return { entries: entriesFrom(directory, first), odd: true };
   }
   directory.closeSync();
   return null;
@@ -278,7 +285,7 @@ function decoded(entry: BufferEntry): DirectoryEntry {
   };
 }
 
-function listWhole(location: string | Buffer): readonly DirectoryEntry[] {
+function listWhole(location: string | Buffer): Listing {
   // Node queries the type of each entry if the file system does not tell it. An entry that vanishes
   // meanwhile makes the listing fail with ENOENT, though the directory is there.
   for (let attempt = 1; ; attempt++) {
@@ -293,19 +300,24 @@ function listWhole(location: string | Buffer): readonly DirectoryEntry[] {
   }
 }
 
-function listOnce(location: string | Buffer): readonly DirectoryEntry[] {
+function listOnce(location: string | Buffer): Listing {
   const entries = readdirSync(location, { withFileTypes: true });
-  if (!entries.some(entry => entry.name.includes(replacement))) return entries;
+  if (!entries.some(entry => entry.name.includes(replacement))) return { entries, odd: false };
   const raw = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
-  return raw.map(decoded);
+  return { entries: raw.map(decoded), odd: true };
 }
 
 /** Tells whether this process may search a directory for names. */
-export function isSearchable(path: string): boolean {
+export function isSearchable(location: string | Buffer): boolean {
   try {
-    accessSync(encodePath(path), constants.X_OK);
+    accessSync(location, constants.X_OK);
     return true;
   } catch {
     return false;
   }
+}
+
+/** Returns a path as the file system takes it; `odd`: it may contain names that are not UTF-8. */
+export function locationOf(path: string, odd: boolean): string | Buffer {
+  return odd ? encodePath(path) : path;
 }

@@ -15,6 +15,7 @@ import {
   entryAt,
   type Links,
   list,
+  locationOf,
   objectsPathOf,
   type Quarantine,
   type QuarantineLook,
@@ -157,12 +158,12 @@ function see(place: string, name: string, measure: Measure): FoundQuarantine | n
     return { ...known, ...contentOf(place, measure), isUnreadable: false };
   } catch (error) {
     if (!(error instanceof TooMuch) && systemCode(error) === null) throw error;
-    return { ...known, bytes: 0, sample: null, isUnreadable: true };
+    return { ...known, bytes: 0, hasObjects: false, sample: null, isUnreadable: true };
   }
 }
 
 /** Adds up the files of a quarantine, without those that vanish meanwhile. */
-function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'sample'> {
+function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'hasObjects' | 'sample'> {
   let bytes = 0;
   let entries = 0;
   let sample: string | null = null;
@@ -185,7 +186,7 @@ function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 
         sample = below.slice(1);
     }
   }
-  return { bytes, sample };
+  return { bytes, hasObjects: sample !== null, sample };
 }
 
 /** The entries of a directory; none where it is not there, or is a link. */
@@ -193,7 +194,8 @@ export function* listedEntries(directory: string) {
   try {
     beforeLook(directory);
     const stats = lstatSync(encodePath(directory), { throwIfNoEntry: false });
-    if (stats?.isDirectory() === true) yield* list(directory, stats.size);
+    if (stats?.isDirectory() === true)
+      yield* list(locationOf(directory, !directory.isWellFormed()), stats.size).entries;
   } catch (error) {
     const code = systemCode(error);
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;

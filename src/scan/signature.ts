@@ -13,15 +13,15 @@
  * have the same time, and files that may still be being written.
  *
  * Signatures are kept in the scan cache. A lost cache costs only time, so no walk fails by it. `prepareCache`
- * makes a file again that is damaged or of another version, before any thread has it open; of damage found
- * later there is only a message.
+ * makes a file again that is damaged or of another version, before any thread has it open; damage found later
+ * leaves the cache unused until the next start.
  */
 
 import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, rmSync, type Stats } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf, systemCode } from '../errors.ts';
-import { beforeLook, coarsestTimeMs, encodePath } from '../layout/index.ts';
+import { beforeLook, coarsestTimeMs, encodePath, locationOf } from '../layout/index.ts';
 import type { FoundByWalk, WalkRequest } from './task.ts';
 
 export interface Signature extends FoundByWalk {
@@ -115,7 +115,7 @@ export function isSignatureCurrent(request: WalkRequest, signature: Signature, p
       const path = named === `${request.unit.path}/objects` ? (request.objectsAt ?? named) : named;
       paths.push(path);
       beforeLook(path);
-      const status = lstatSync(encodePath(path), noThrow);
+      const status = lstatSync(locationOf(path, !path.isWellFormed()), noThrow);
       if (status?.isDirectory() !== true) return false;
       addStatus(statuses, status);
     }
@@ -143,13 +143,18 @@ function termsOf({ unit, inner, exclude, measure, objectsAt }: WalkRequest, foun
   ]);
 }
 
-const cacheVersion = 4;
+const cacheVersion = 3;
+
+/** SQLite's codes for a file that is damaged, and for one that is no database. */
+const damages: ReadonlySet<unknown> = new Set([11, 26]);
 
 /** Size of the write-ahead log, in pages of 4 KiB, at which it is carried over into the file. */
 const logPages = 64;
 
 /** Limit of directories whose signatures are written together. Each takes some twenty bytes of the log. */
 const mostGathered = 5000;
+
+class Unusable extends Error {}
 
 /**
  * Makes the file ready for `openCache`. Returns why it was made again, or null. Throws if the disk refuses.
@@ -159,6 +164,7 @@ export function prepareCache(file: string): string | null {
     prepare(file);
     return null;
   } catch (error) {
+    if (!(error instanceof Unusable) && !isDamage(error)) throw error;
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
     prepare(file);
     return messageOf(error);
@@ -172,15 +178,15 @@ function prepare(file: string): void {
     if (tables === 0) {
       database.exec(`
         CREATE TABLE signatures (
-          path BLOB PRIMARY KEY, signature TEXT NOT NULL
+          path BLOB PRIMARY KEY, digest TEXT NOT NULL, signature TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
         PRAGMA user_version = ${cacheVersion};
       `);
     }
     const { user_version: found } = database.prepare('PRAGMA user_version').get() ?? {};
-    if (found !== cacheVersion) throw new Error(`it is of version ${found}, not ${cacheVersion}`);
+    if (found !== cacheVersion) throw new Unusable(`it is of version ${found}, not ${cacheVersion}`);
     const { quick_check: check } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
-    if (check !== 'ok') throw new Error(String(check));
+    if (check !== 'ok') throw new Unusable(String(check));
   } finally {
     database.close();
   }
@@ -237,42 +243,81 @@ export const noCache: Cache = {
   close() {},
 };
 
+function prepared(database: DatabaseSync) {
+  const signatureOf = database.prepare('SELECT signature FROM signatures WHERE path = ?');
+  const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
+  const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?)');
+  return { signatureOf, digestOf, put };
+}
+
 /** Opens a prepared cache. `fault` gets the reasons why something could not be stored, each once. */
 export function openCache(file: string, fault: (why: string) => void): Cache {
   const told = new Set<string>();
+  let database: DatabaseSync | null = null;
 
-  /** Does `work`; returns `otherwise` if that fails. */
-  function attempt<Done, Failed>(otherwise: Failed, work: () => Done): Done | Failed {
+  /** Runs `work` with the database; returns `otherwise` if that fails. */
+  function attempt<T>(otherwise: T, work: (database: DatabaseSync) => T): T {
+    if (database === null) return otherwise;
     try {
-      return work();
+      return work(database);
     } catch (error) {
       const why = messageOf(error);
       if (!told.has(why)) fault(why);
       told.add(why);
+      if (isDamage(error)) close();
+      else emptyLog();
       return otherwise;
     }
   }
 
-  const opened = attempt(null, () => {
-    const database = connect(file);
-    const get = database.prepare('SELECT signature FROM signatures WHERE path = ?');
-    return { database, get, put: database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?)') };
-  });
-  if (opened === null) return noCache;
-  const { database, get, put } = opened;
+  /** Frees the space of the log for the store, if the disk is full. */
+  function emptyLog(): void {
+    try {
+      database?.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Another thread uses the log, or the disk has no space for that either.
+    }
+  }
+
+  function close(): void {
+    database?.close();
+    database = null;
+  }
+
+  let statements: ReturnType<typeof prepared>;
+  try {
+    database = connect(file);
+    statements = prepared(database);
+  } catch (error) {
+    fault(messageOf(error));
+    close();
+    return noCache;
+  }
+  const { signatureOf, digestOf, put } = statements;
   let gathered: (readonly [unit: string, signature: Signature])[] = [];
   let gatheredDirectories = 0;
+
+  function read(unit: string): Signature | null {
+    const row = signatureOf.get(keyOf(unit));
+    return row === undefined ? null : signatureIn(String(row.signature));
+  }
+
+  function write(unit: string, signature: Signature): void {
+    const path = keyOf(unit);
+    if (digestOf.get(path)?.digest === signature.digest) return;
+    // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
+    put.run(path, signature.digest, JSON.stringify(signature));
+  }
 
   function flush(): void {
     if (gathered.length === 0) return;
     const all = gathered;
     gathered = [];
     gatheredDirectories = 0;
-    attempt(undefined, () => {
+    attempt(undefined, database => {
       database.exec('BEGIN IMMEDIATE');
       try {
-        // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
-        for (const [unit, signature] of all) put.run(keyOf(unit), JSON.stringify(signature));
+        for (const [unit, signature] of all) write(unit, signature);
         database.exec('COMMIT');
       } finally {
         if (database.isTransaction) database.exec('ROLLBACK');
@@ -281,11 +326,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
   }
 
   return {
-    readSignature: unit =>
-      attempt(null, () => {
-        const row = get.get(keyOf(unit));
-        return row === undefined ? null : signatureIn(String(row.signature));
-      }),
+    readSignature: unit => attempt(null, () => read(unit)),
     writeSignature: (unit, signature) => {
       gathered.push([unit, signature]);
       gatheredDirectories += signature.names.length;
@@ -294,7 +335,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     flush,
     close: () => {
       flush();
-      database.close();
+      close();
     },
   };
 }
@@ -312,4 +353,8 @@ function signatureIn(text: string): Signature | null {
 function keyOf(unit: string): Uint8Array {
   const encoded = encodePath(unit);
   return typeof encoded === 'string' ? Buffer.from(encoded) : encoded;
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && damages.has(error.errcode);
 }

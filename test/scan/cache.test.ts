@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
@@ -38,6 +38,18 @@ t.test('what is remembered of a unit is given back, whatever bytes its names are
     t.same(open(t, path).readSignature(unit), signatureOf(`${index}`, names), 'and by another one');
   }
   t.equal(cache.readSignature('/srv/b.git'), null);
+});
+
+t.test('a unit is written only where something changed', async t => {
+  const path = file(t);
+  prepareCache(path);
+  const cache = open(t, path);
+  write(cache, '/a', signatureOf('1'));
+  const { size } = statSync(`${path}-wal`);
+  for (let again = 0; again < 10; again++) write(cache, '/a', signatureOf('1'));
+  t.equal(statSync(`${path}-wal`).size, size);
+  write(cache, '/a', signatureOf('2'));
+  t.ok(statSync(`${path}-wal`).size > size);
 });
 
 t.test('what is written together is there, and what fails of it fails nothing', async t => {
@@ -103,7 +115,7 @@ t.test('a damaged cache is made anew when it is prepared, and unused until then'
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.fill(0xa5, 4096));
   const faults: string[] = [];
-  const damaged = openCache(path, why => faults.push(why));
+  const damaged = open(t, path, faults);
   for (let unit = 0; unit < 10; unit++) {
     t.equal(damaged.readSignature(`/unit ${unit}`), null);
     write(damaged, `/unit ${unit}`, signatureOf('1'));

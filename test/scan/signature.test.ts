@@ -212,6 +212,8 @@ t.test('what is missing, damaged or of another form only costs a walk', async t 
   for (const damage of damages) {
     t.ok(stands(), `before ${damage}`);
     database.exec(damage);
+    // One that has the same digest is not written again.
+    database.exec("UPDATE signatures SET digest = digest || ' '");
     t.notOk(stands(), damage);
   }
 });
