@@ -134,7 +134,7 @@ function addFromPack(
   try {
     const { blobs, untold } = pack.largeBlobs(overBytes, mostKept);
     found.untold ??= untold;
-    for (const { object, bytes } of blobs) found.blobs.set(object, bytes);
+    for (const { bytes, place } of blobs) found.blobs.set(pack.index.idAt(place).toString('hex'), bytes);
   } finally {
     pack.close();
   }

@@ -59,28 +59,11 @@ export class PackIndex {
   }
 
   /** Reads where in the pack the entries begin, in the order of their ids. */
-  offsets(): Float64Array<ArrayBuffer> {
+  offsets(): PackOffsets {
     const near = this.#read(offsetBytes * this.count, this.#offsetsBegin);
     const farBytes = this.#file.bytes - 2 * this.#idBytes - this.#farOffsetsBegin;
     if (farBytes > farOffsetBytes * this.count) throw new CannotTell('an index of a pack is too long');
-    const far = this.#read(farBytes, this.#farOffsetsBegin);
-    const offsets = new Float64Array(this.count);
-    for (let place = 0; place < this.count; place++) {
-      const offset = near.readUInt32BE(offsetBytes * place);
-      offsets[place] = offset < farBit ? offset : farOffset(far, (offset - farBit) * farOffsetBytes);
-    }
-    return offsets;
-  }
-
-  /** The ids of the entries that begin at these offsets. */
-  idsAt(wanted: readonly number[]): ReadonlyMap<number, Buffer> {
-    const ids = new Map<number, Buffer>();
-    if (wanted.length === 0) return ids;
-    const offsets = new Set(wanted);
-    this.offsets().forEach((offset, place) => {
-      if (offsets.has(offset)) ids.set(offset, this.idAt(place));
-    });
-    return ids;
+    return new PackOffsets(near, this.#read(farBytes, this.#farOffsetsBegin));
   }
 
   idAt(place: number): Buffer {
@@ -129,6 +112,22 @@ export class PackIndex {
     const read = this.#file.read(Buffer.allocUnsafe(length), position);
     if (read.length < length) throw new CannotTell('an index of a pack is cut');
     return read;
+  }
+}
+
+/** The offsets of all entries of a pack. */
+export class PackOffsets {
+  readonly #near: DataView;
+  readonly #far: Buffer;
+
+  constructor(near: Buffer, far: Buffer) {
+    this.#near = new DataView(near.buffer, near.byteOffset, near.length);
+    this.#far = far;
+  }
+
+  at(place: number): number {
+    const near = this.#near.getUint32(offsetBytes * place);
+    return near < farBit ? near : farOffset(this.#far, (near - farBit) * farOffsetBytes);
   }
 }
 

@@ -4,21 +4,30 @@
  */
 
 import { OpenedFile } from '../bounded/index.ts';
-import { beforeLook, encodePath, type LargeBlob } from '../layout/index.ts';
+import { beforeLook, encodePath } from '../layout/index.ts';
 import { DamagedStream, inflateStart } from './inflated-start.ts';
-import { CannotTell, PackIndex } from './pack-index.ts';
+import { CannotTell, PackIndex, type PackOffsets } from './pack-index.ts';
+
+interface PackedBlob {
+  /** The unpacked size. */
+  readonly bytes: number;
+  /** The place of its id in the index. */
+  readonly place: number;
+}
 
 interface PackedBlobs {
-  /** With their unpacked sizes, the largest first. */
-  readonly blobs: readonly LargeBlob[];
+  readonly blobs: readonly PackedBlob[];
   /** Why there may be more; null: these are all. */
   readonly untold: string | null;
 }
 
-/** A large blob, by where its entry begins. */
-interface FoundEntry {
-  readonly bytes: number;
-  readonly offset: number;
+/**
+ * The places of all entries in the index, sorted by the block of the pack in which they begin. `starts`: the
+ * start of each block in `places`.
+ */
+interface Blocks {
+  readonly starts: Uint32Array;
+  readonly places: Uint32Array;
 }
 
 const headerBytes = 12;
@@ -34,13 +43,15 @@ const refDelta = 7;
 const longestHead = 1024;
 /** Limit for odd entries: a head may be padded, and a stream may begin with blocks that hold nothing. */
 const longestPadded = 64 * 1024;
-/** Number of bytes that are read at a time where entries lie close together. */
 const blockBytes = 256 * 1024;
+const mostBlocks = 2 ** 23;
 /** Limit of entries in a block that are read one by one, and not with the whole block. */
 const fewEntries = 16;
 /** Limit of a chain of deltas; git itself makes at most 4,095. */
 const mostSteps = 100_000;
 const mostExact = 2 ** 53;
+/** Entries between two checks of the deadline, where nothing is read. */
+const entriesEach = 100_000;
 /** Limit of deltas whose types are remembered. */
 const mostTypes = 1_000_000;
 
@@ -101,7 +112,7 @@ export class Pack {
    * first: they cost little, however many deltas there are.
    */
   largeBlobs(overBytes: number, most: number): PackedBlobs {
-    let found: FoundEntry[] = [];
+    let blobs: PackedBlob[] = [];
     let least = overBytes;
     let untold: string | null = null;
     const attempt = (look: () => void): void => {
@@ -112,40 +123,43 @@ export class Pack {
         untold ??= error.message;
       }
     };
-    const take = (bytes: number, offset: number): void => {
-      if (bytes <= least) return;
-      found.push({ bytes, offset });
-      if (found.length < 2 * most) return;
-      found = largestOf(found, most);
-      least = found.at(-1)?.bytes ?? least;
+    const take = (bytes: number, place: number): void => {
+      blobs.push({ bytes, place });
+      if (blobs.length < 2 * most) return;
+      blobs = largestOf(blobs, most);
+      least = blobs.at(-1)?.bytes ?? least;
     };
     attempt(() => {
       this.#mayGoOn();
-      const offsets = this.#sortedOffsets();
-      const isDeltaAt = new Uint8Array(offsets.length);
-      this.#eachHead(offsets, (head, at, offset, entry) => {
+      const offsets = this.index.offsets();
+      const blocks = this.#byBlock(offsets);
+      const deltasIn = new Uint8Array(blocks.starts.length);
+      this.#eachHead(offsets, blocks, (head, at, offset, place, block) => {
         const type = typeAt(head, at);
-        if (isDelta(type)) isDeltaAt[entry] = 1;
+        if (isDelta(type)) deltasIn[block] = 1;
         else if (type < commit || type > tag) untold ??= 'a pack has an object of an unknown type';
-        else if (type === blob) attempt(() => take(this.#orPadded(head, at, offset, sizeAt), offset));
+        else if (type === blob)
+          attempt(() => {
+            const bytes = this.#orPadded(head, at, offset, sizeAt);
+            if (bytes > least) take(bytes, place);
+          });
       });
+      const hasDeltas = (block: number) => deltasIn[block] === 1;
       const resultBytes = (head: Buffer, at: number) => this.#resultBytes(head, at);
-      const takeDelta = (head: Buffer, at: number, offset: number): void => {
-        const bytes = this.#orPadded(head, at, offset, resultBytes);
-        if (bytes > least && this.#typeOf(offset) === blob) take(bytes, offset);
-      };
       this.#eachHead(
         offsets,
-        (head, at, offset) => attempt(() => takeDelta(head, at, offset)),
-        entry => isDeltaAt[entry] === 1,
+        blocks,
+        (head, at, offset, place) => {
+          if (!isDelta(typeAt(head, at))) return;
+          attempt(() => {
+            const bytes = this.#orPadded(head, at, offset, resultBytes);
+            if (bytes > least && this.#typeOf(offset) === blob) take(bytes, place);
+          });
+        },
+        hasDeltas,
       );
     });
-    const blobs = largestOf(found, most);
-    const ids = this.index.idsAt(blobs.map(({ offset }) => offset));
-    return {
-      blobs: blobs.map(({ bytes, offset }) => ({ bytes, object: ids.get(offset)?.toString('hex') ?? '' })),
-      untold,
-    };
+    return { blobs: largestOf(blobs, most), untold };
   }
 
   close(): void {
@@ -153,36 +167,59 @@ export class Pack {
     this.#file.close();
   }
 
-  #sortedOffsets(): Float64Array {
-    const offsets = this.index.offsets().sort();
-    const [first = headerBytes] = offsets;
-    const isInside = first >= headerBytes && (offsets.at(-1) ?? 0) < this.#file.bytes - this.#idBytes;
-    if (!isInside) throw new CannotTell('an index of a pack leads outside of it');
-    return offsets;
-  }
-
-  /** Calls `take` for each entry, in their order in the pack. */
+  /** Calls `take` for each entry, block by block. */
   #eachHead(
-    offsets: Float64Array,
-    take: (bytes: Buffer, at: number, offset: number, entry: number) => void,
-    isWanted = (_entry: number): boolean => true,
+    offsets: PackOffsets,
+    { starts, places }: Blocks,
+    take: (bytes: Buffer, at: number, offset: number, place: number, block: number) => void,
+    isWanted = (_block: number): boolean => true,
   ): void {
     const buffer = Buffer.allocUnsafe(blockBytes + longestHead);
-    let bytes: Buffer = buffer;
-    let begins = 0;
-    let ends = 0;
-    for (let entry = 0; entry < offsets.length; entry++) {
-      const offset = offsets[entry] ?? 0;
-      if (!isWanted(entry)) continue;
-      if (offset >= ends) {
-        this.#mayGoOn();
-        const isDense = (offsets[entry + fewEntries] ?? Number.POSITIVE_INFINITY) < offset + blockBytes;
-        begins = offset;
-        ends = isDense ? offset + blockBytes : offset + 1;
-        bytes = this.#read(isDense ? buffer : buffer.subarray(0, longestHead), offset);
+    for (let block = 0; block + 1 < starts.length; block++) {
+      const from = starts[block] ?? 0;
+      const to = starts[block + 1] ?? 0;
+      if (from === to || !isWanted(block)) continue;
+      this.#mayGoOn();
+      const isRead = to - from > fewEntries;
+      const begins = block * blockBytes;
+      const bytes = isRead ? this.#read(buffer, begins) : buffer;
+      for (let next = from; next < to; next++) {
+        const place = places[next] ?? 0;
+        const offset = offsets.at(place);
+        if (isRead) take(bytes, offset - begins, offset, place, block);
+        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place, block);
       }
-      take(bytes, offset - begins, offset, entry);
     }
+  }
+
+  #byBlock(offsets: PackOffsets): Blocks {
+    const { count } = this.index;
+    const end = this.#file.bytes - this.#idBytes;
+    const blocks = Math.ceil(this.#file.bytes / blockBytes);
+    if (blocks > mostBlocks) throw new CannotTell('a pack is too large');
+    const starts = new Uint32Array(blocks + 1);
+    for (let place = 0; place < count; place++) {
+      if (place % entriesEach === 0) this.#mayGoOn();
+      const offset = offsets.at(place);
+      if (offset < headerBytes || offset >= end)
+        throw new CannotTell('an index of a pack leads outside of it');
+      const block = Math.floor(offset / blockBytes);
+      starts[block] = (starts[block] ?? 0) + 1;
+    }
+    let sum = 0;
+    for (let block = 0; block <= blocks; block++) {
+      sum += starts[block] ?? 0;
+      starts[block] = sum;
+    }
+    const places = new Uint32Array(count);
+    for (let place = 0; place < count; place++) {
+      if (place % entriesEach === 0) this.#mayGoOn();
+      const block = Math.floor(offsets.at(place) / blockBytes);
+      const start = (starts[block] ?? 0) - 1;
+      starts[block] = start;
+      places[start] = place;
+    }
+    return { starts, places };
   }
 
   /**
@@ -211,7 +248,12 @@ export class Pack {
     const base = endOfNumber(bytes, at);
     const data = type === refDelta ? base + this.#idBytes : endOfNumber(bytes, base);
     try {
-      return secondNumber(bytes, data, shortStart) ?? secondNumber(bytes, data, paddedStart) ?? damaged();
+      return (
+        secondNumber(bytes, data, shortStart) ??
+        secondNumber(bytes, data, longStart) ??
+        secondNumber(bytes, data, paddedStart) ??
+        damaged()
+      );
     } catch (error) {
       throw error instanceof DamagedStream ? new CannotTell('a delta of a pack is damaged') : error;
     }
@@ -264,12 +306,13 @@ export class Pack {
   }
 }
 
-function largestOf(found: readonly FoundEntry[], most: number): FoundEntry[] {
+function largestOf(found: readonly PackedBlob[], most: number): PackedBlob[] {
   return found.toSorted((a, b) => b.bytes - a.bytes).slice(0, most);
 }
 
 // The first bytes of a delta nearly always suffice.
 const shortStart = new Uint8Array(8);
+const longStart = new Uint8Array(64);
 /** Limit for odd deltas: git accepts any number of zeros behind a number. */
 const paddedStart = new Uint8Array(4096);
 
