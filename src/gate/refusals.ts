@@ -26,7 +26,6 @@ import {
   exactly,
   type FullDisk,
   fullDiskWords,
-  hasBounds,
   refusal,
   type Subject,
   subjects,
@@ -226,7 +225,7 @@ function* refusedLines(
     for (const [subject, message] of messages) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
   }
   const standing = ledger.standing(owner);
-  const haveLimits = hasBounds(standing, ['repository']);
+  const haveLimits = standing.scopes?.includes('repository') === true;
   if (messages.size === 0 && !disks.areAny && !haveLimits) return;
   for (const each of ledger.repositoriesOf(owner)) {
     yield null;

@@ -115,14 +115,13 @@ interface NamesByType {
 /** Lists the directories and the links in a directory; null if it is gone. */
 export function namesByType(path: string): NamesByType | null {
   beforeLook(path);
-  const location = encodePath(path);
   try {
-    const stats = lstatSync(location, { throwIfNoEntry: false });
+    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
     if (stats?.isDirectory() !== true) return null;
     const directories: string[] = [];
     const links: string[] = [];
     let entries = 0;
-    for (const entry of list(location, stats.size).entries) {
+    for (const entry of list(path, stats.size)) {
       entries += 1;
       if (entries % entriesPerLook === 0) beforeLook(path);
       if (entry.isDirectory()) directories.push(entry.name);
@@ -212,13 +211,6 @@ export function entryBelow(directory: string, names: readonly string[]): EntryTy
 
 type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
-interface Listing {
-  /** May be iterated once. */
-  readonly entries: Iterable<DirectoryEntry>;
-  /** Tells whether some names are not UTF-8, so that paths to them must be encoded. */
-  readonly odd: boolean;
-}
-
 /** Character that Node shows for bytes that are not UTF-8. A name may also really contain it. */
 const replacement = '\ufffd';
 
@@ -233,15 +225,16 @@ const largeBytes = 64 * 1024;
 const entriesPerPiece = 1024;
 
 /**
- * Lists a directory of a known size; throws the system's error, also during the iteration. `location` is a
- * path from `locationOf`.
+ * Lists a directory of a known size. The result may be iterated once, and throws the system's error, also
+ * during the iteration.
  */
-export function list(location: string | Buffer, sizeBytes: number): Listing {
+export function list(path: string, sizeBytes: number): Iterable<DirectoryEntry> {
+  const location = encodePath(path);
   return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
 }
 
 /** Returns null if the file system tells no types: one vanished entry would fail a whole piece. */
-function listInPieces(location: string | Buffer): Listing | null {
+function listInPieces(location: string | Buffer): Iterable<DirectoryEntry> | null {
   const directory = openBuffered(location);
   let first: BufferEntry | null;
   try {
@@ -251,7 +244,7 @@ function listInPieces(location: string | Buffer): Listing | null {
   }
   // Node uses another class for an entry whose type it had to query.
   if (first !== null && Object.getPrototypeOf(first) === Dirent.prototype) {
-    return { entries: entriesFrom(directory, first), odd: true };
+    return entriesFrom(directory, first);
   }
   directory.closeSync();
   return null;
@@ -285,7 +278,7 @@ function decoded(entry: BufferEntry): DirectoryEntry {
   };
 }
 
-function listWhole(location: string | Buffer): Listing {
+function listWhole(location: string | Buffer): readonly DirectoryEntry[] {
   // Node queries the type of each entry if the file system does not tell it. An entry that vanishes
   // meanwhile makes the listing fail with ENOENT, though the directory is there.
   for (let attempt = 1; ; attempt++) {
@@ -300,24 +293,19 @@ function listWhole(location: string | Buffer): Listing {
   }
 }
 
-function listOnce(location: string | Buffer): Listing {
+function listOnce(location: string | Buffer): readonly DirectoryEntry[] {
   const entries = readdirSync(location, { withFileTypes: true });
-  if (!entries.some(entry => entry.name.includes(replacement))) return { entries, odd: false };
+  if (!entries.some(entry => entry.name.includes(replacement))) return entries;
   const raw = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
-  return { entries: raw.map(decoded), odd: true };
+  return raw.map(decoded);
 }
 
 /** Tells whether this process may search a directory for names. */
-export function isSearchable(location: string | Buffer): boolean {
+export function isSearchable(path: string): boolean {
   try {
-    accessSync(location, constants.X_OK);
+    accessSync(encodePath(path), constants.X_OK);
     return true;
   } catch {
     return false;
   }
-}
-
-/** Returns a path as the file system takes it; `odd`: it may contain names that are not UTF-8. */
-export function locationOf(path: string, odd: boolean): string | Buffer {
-  return odd ? encodePath(path) : path;
 }

@@ -26,12 +26,10 @@ export {
   identityAt,
   isSearchable,
   list,
-  locationOf,
   notFollowed,
   saysHangs,
   watchLooks,
 } from './disk.ts';
-export { isOfCluster, isOfGitaly, isPool } from './gitaly.ts';
 export { configEntries, configValue } from './gitconfig.ts';
 export {
   isUnchanged,
@@ -63,6 +61,9 @@ export {
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
 export {
+  isOfCluster,
+  isOfGitaly,
+  isPool,
   isQuarantineName,
   type LargeBlob,
   type LargeBlobsLook,

@@ -1,5 +1,5 @@
 /**
- * Quarantines: the directories in which git stores the objects of a push until it is accepted.
+ * Repositories of a Gitaly by their paths, and quarantines: the directories in which git stores the objects of a push until it is accepted.
  *
  * git makes them below `objects`, named `tmp_objdir-incoming-XXXXXX` (`incoming-XXXXXX` before 2.32). The
  * worker renames one to `tmp_objdir-gone-XXXXXX` before it removes it. Gitaly has two more places below its
@@ -47,6 +47,21 @@ function storageNaming(unit: string, hash: string): string | null {
   return null;
 }
 
+/** Returns true for the repository of a project, a wiki, a snippet or a pool. */
+export function isOfGitaly(path: string): boolean {
+  return /\/@(?:hashed|snippets|pools|cluster)\//.test(path);
+}
+
+/** Returns true for any repository of a Gitaly Cluster, whose path does not say of what kind it is. */
+export function isOfCluster(path: string): boolean {
+  return path.includes('/@cluster/');
+}
+
+/** Returns true for a pool: it holds the objects that forks share, and nobody pushes to it. */
+export function isPool(path: string): boolean {
+  return /\/(?:@pools|@cluster\/pools)\//.test(path);
+}
+
 /** The measured state of a quarantine. */
 export interface Quarantine {
   readonly name: string;
@@ -54,9 +69,7 @@ export interface Quarantine {
   readonly id: string;
   /** Bytes of regular files, by `[scan] MEASURE`. */
   readonly bytes: number;
-  /** It has packs or loose objects, and not only the pack of no object. */
-  readonly hasObjects: boolean;
-  /** One pack or loose object in it, as a path below it; null: it has none. */
+  /** One pack or loose object in it, as a path below it; null: it has none, but perhaps the pack of no object. */
   readonly sample: string | null;
 }
 

@@ -6,8 +6,8 @@
  * due: a unit that is checked all the time is measured once a second.
  *
  * Anybody may cause checks. So a further check of a path costs only a look-up, and measurements begin one
- * after the other with a rest between them, which is longer while the walkers are busy. If there are too many
- * paths, the oldest one is measured once more soon, and is forgotten.
+ * after the other with a rest between them, which is longer while many wait, and longest while the walkers
+ * are busy. If there are too many paths, the oldest one is measured once more soon, and is forgotten.
  */
 
 import { type AlarmClock, monotonicClock } from '../within.ts';
@@ -24,6 +24,9 @@ interface FollowUpsOptions {
 export const distancesMs = [1000, 30_000] as const;
 const [shortMs, longMs] = distancesMs;
 const restMs = 5;
+/** With more waiting paths the rest is longer: in a flood of checks, most are followed by no growth. */
+const manySoon = 256;
+const floodRestMs = 20;
 const busyRestMs = 250;
 
 /** Gets the events of the repositories that are measured here. */
@@ -100,7 +103,7 @@ export class FollowUps {
       // Somebody may have checked again since this measurement was planned.
       const checkedAt = (this.#later.get(next.path) ?? Number.NEGATIVE_INFINITY) - longMs;
       if (next.from === this.#soon && checkedAt > next.dueAt - shortMs) this.#addSoon(next.path, now);
-      this.#restsUntil = now + (this.#options.isBusy() ? busyRestMs : restMs);
+      this.#restsUntil = now + this.#restMs();
     }
     this.#schedule();
   }
@@ -111,5 +114,10 @@ export class FollowUps {
       return head === undefined ? [] : [{ path: head[0], dueAt: head[1], from }];
     });
     return heads.sort((a, b) => a.dueAt - b.dueAt)[0] ?? null;
+  }
+
+  #restMs(): number {
+    if (this.#options.isBusy()) return busyRestMs;
+    return this.#soon.size > manySoon ? floodRestMs : restMs;
   }
 }

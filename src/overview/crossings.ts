@@ -186,8 +186,10 @@ export class Crossings {
   /** Replaces the levels of an owner or a group. `record`: the id of the record that has them. */
   #put<Key>(all: Map<Key, Levels>, key: Key, next: Levels, record: number): void {
     const last = all.get(key);
-    if (next.size === (last?.size ?? 0) && [...next].every(([name, level]) => level === last?.get(name)))
-      return;
+    const isSame =
+      next.size === (last?.size ?? 0) && [...next].every(([name, level]) => level === last?.get(name));
+    // An empty record, such as one that could not be read, is removed.
+    if (isSame && last?.size !== 0) return;
     if (next.size === 0) all.delete(key);
     else all.set(key, next);
     this.#moved.add(record);

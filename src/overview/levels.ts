@@ -235,7 +235,9 @@ export function* limitedRepositories(
   for (const owner of owners) {
     yield null;
     const standing = ledger.standing(owner);
-    if (!quota.hasBounds(standing, ['repository'])) continue;
+    // Rules in report mode have no levels.
+    const { scopes = [], warning } = standing;
+    if (![...scopes, ...(warning?.scopes ?? [])].includes('repository')) continue;
     const { usage } = owner;
     for (const found of ledger.repositoriesOf(owner)) {
       if (found === null) {

@@ -6,8 +6,7 @@
  * plus the bytes of pushes counts, and the unit is walked again until it is quiet.
  */
 
-import type { RepackSigns } from './gitfiles.ts';
-import { hour } from './gitfiles.ts';
+import { hour, type RepackSigns, showWork } from './gitfiles.ts';
 import type { ListedQuarantine } from './quarantine.ts';
 import { monotonic } from './shared.ts';
 import type { Start, WalkedObjects, WalkedUnit } from './task.ts';
@@ -98,8 +97,7 @@ function delayOf(walk: ObjectsWalk, stepMs: number): number {
 
 /** Tells whether there is a sign of a repack other than a change shortly before the walk. */
 function isBusy({ signs, quietMs }: ObjectsWalk): boolean {
-  const { isChanged, isWriting, isCollected, isMaintained } = signs;
-  return isChanged || quietMs < 0 || isWriting || isCollected || isMaintained;
+  return quietMs < 0 || showWork(signs);
 }
 
 /** Access to the pushes into units, for walks. */

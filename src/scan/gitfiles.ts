@@ -123,6 +123,11 @@ export const noSigns: RepackSigns = {
   isMaintained: false,
 };
 
+/** Tells whether git may be at work, other than by a change shortly before the walk. */
+export function showWork({ isChanged, isWriting, isCollected, isMaintained }: RepackSigns): boolean {
+  return isChanged || isWriting || isCollected || isMaintained;
+}
+
 /**
  * Watches a repository during a walk, from now until the returned function is called at its end. `startedAt`:
  * the time now, in milliseconds since 1970; `hasOwnTimes`: this host's clock sets the times of the

@@ -15,7 +15,6 @@ import {
   entryAt,
   type Links,
   list,
-  locationOf,
   objectsPathOf,
   type Quarantine,
   type QuarantineLook,
@@ -158,12 +157,12 @@ function see(place: string, name: string, measure: Measure): FoundQuarantine | n
     return { ...known, ...contentOf(place, measure), isUnreadable: false };
   } catch (error) {
     if (!(error instanceof TooMuch) && systemCode(error) === null) throw error;
-    return { ...known, bytes: 0, hasObjects: false, sample: null, isUnreadable: true };
+    return { ...known, bytes: 0, sample: null, isUnreadable: true };
   }
 }
 
 /** Adds up the files of a quarantine, without those that vanish meanwhile. */
-function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'hasObjects' | 'sample'> {
+function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'sample'> {
   let bytes = 0;
   let entries = 0;
   let sample: string | null = null;
@@ -186,7 +185,7 @@ function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 
         sample = below.slice(1);
     }
   }
-  return { bytes, hasObjects: sample !== null, sample };
+  return { bytes, sample };
 }
 
 /** The entries of a directory; none where it is not there, or is a link. */
@@ -194,8 +193,7 @@ export function* listedEntries(directory: string) {
   try {
     beforeLook(directory);
     const stats = lstatSync(encodePath(directory), { throwIfNoEntry: false });
-    if (stats?.isDirectory() === true)
-      yield* list(locationOf(directory, !directory.isWellFormed()), stats.size).entries;
+    if (stats?.isDirectory() === true) yield* list(directory, stats.size);
   } catch (error) {
     const code = systemCode(error);
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;

@@ -21,7 +21,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, rmSync, type Stats } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf, systemCode } from '../errors.ts';
-import { beforeLook, coarsestTimeMs, encodePath, locationOf } from '../layout/index.ts';
+import { beforeLook, coarsestTimeMs, encodePath } from '../layout/index.ts';
 import type { FoundByWalk, WalkRequest } from './task.ts';
 
 export interface Signature extends FoundByWalk {
@@ -115,7 +115,7 @@ export function isSignatureCurrent(request: WalkRequest, signature: Signature, p
       const path = named === `${request.unit.path}/objects` ? (request.objectsAt ?? named) : named;
       paths.push(path);
       beforeLook(path);
-      const status = lstatSync(locationOf(path, !path.isWellFormed()), noThrow);
+      const status = lstatSync(encodePath(path), noThrow);
       if (status?.isDirectory() !== true) return false;
       addStatus(statuses, status);
     }

@@ -14,12 +14,12 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
+  encodePath,
   entryAt,
   holdsRepositories,
   identityAt,
   isSearchable,
   list,
-  locationOf,
   notFollowed,
   type Unread,
 } from '../layout/index.ts';
@@ -29,8 +29,8 @@ import {
   isUnfinishedPack,
   isYoung,
   noSigns,
-  type RepackSigns,
   showsRepack,
+  showWork,
   watchSigns,
 } from './gitfiles.ts';
 import { measuredBytes, noQuarantines, quarantinesOf } from './quarantine.ts';
@@ -71,8 +71,6 @@ interface Place {
   readonly name: string;
   /** A path that leads there, not always from `/`. */
   readonly path: string;
-  /** Tells whether the path may hold names that are not UTF-8. */
-  readonly odd: boolean;
   readonly role: Role;
   /** It holds loose objects or settings, or lies in such a directory: the signature leaves its status out. */
   readonly isUnsigned: boolean;
@@ -111,10 +109,9 @@ class Walk {
     this.pulse = pulse;
     this.now = now;
     this.signature = new SignatureDraft(request, now);
-    const odd = !path.isWellFormed();
     const role = isRepository ? 'repository' : 'other';
     const inner = namesWithin(path, request.inner);
-    this.steps = [{ parent: null, name: '', path, odd, role, isUnsigned: false, inner, signed: -1 }];
+    this.steps = [{ parent: null, name: '', path, role, isUnsigned: false, inner, signed: -1 }];
   }
 }
 
@@ -188,7 +185,9 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
   };
   const { files, directories } = state;
   const objectBytes = objects?.bytes ?? 0;
-  const isSettled = isExact && state.unreadCount === 0 && (objects === null || areQuiet(objects.signs));
+  // The signature itself notices directories that changed just before.
+  const isQuiet = objects === null || !showWork(objects.signs);
+  const isSettled = isExact && state.unreadCount === 0 && isQuiet;
   const signature = isSettled ? state.signature.finish({ bytes, files, directories, objectBytes }) : null;
   if (signature !== null) cache.writeSignature(unit.path, signature);
   return {
@@ -201,14 +200,6 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
     leftovers: { first: leftovers.slice(0, mostListed), count: leftovers.length },
     objects,
   };
-}
-
-/**
- * Tells whether there is no sign of a repack. The signature itself notices directories that changed just
- * before.
- */
-function areQuiet({ isChanged, isWriting, isCollected, isMaintained }: RepackSigns): boolean {
-  return !isChanged && !isWriting && !isCollected && !isMaintained;
 }
 
 /** Takes all steps. A thread that is ended meanwhile loses the descriptors that it holds. */
@@ -235,20 +226,19 @@ function takeStep(state: Walk, place: Place): void {
 }
 
 function visit(state: Walk, place: Place): void {
-  let { path, odd } = place;
+  let { path } = place;
   if (!path.startsWith(held)) beforeLook(path);
   let stats: Stats | undefined;
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-    const directoryHeld = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const directoryHeld = openSync(encodePath(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     // Steps that are added later lie inside, and are taken before this descriptor is closed.
     state.steps.push(directoryHeld);
     path = `${held}${directoryHeld}`;
-    odd = false;
     stats = fstatSync(directoryHeld);
     state.signature.doubt();
   } else {
-    stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
+    stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
     if (stats !== undefined && !place.isUnsigned)
       place.signed = state.signature.addDirectory(place.parent?.signed ?? -1, place.name, stats);
   }
@@ -259,26 +249,24 @@ function visit(state: Walk, place: Place): void {
   }
   // The length of a directory means something else on each file system; its blocks hold its names.
   if (state.request.measure === 'allocated') addBytes(state, place.role, measuredBytes(stats, 'allocated'));
-  read(state, place, path, odd, stats.size);
+  read(state, place, path, stats.size);
 }
 
 /** Counts the files of a directory, and adds its directories to the steps. */
-function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: number): void {
-  const listing = list(locationOf(path, odd), sizeBytes);
+function read(state: Walk, place: Place, path: string, sizeBytes: number): void {
   const stepsBefore = state.steps.length;
-  for (const entry of listing.entries) {
+  for (const entry of list(path, sizeBytes)) {
     state.entries += 1;
     if (state.entries % entriesPerPulse === 0) state.pulse();
     const { name } = entry;
     const child = path === '/' ? `/${name}` : `${path}/${name}`;
-    const childIsOdd = odd || (listing.odd && !name.isWellFormed());
     try {
-      if (entry.isFile()) countFile(state, place, name, locationOf(child, childIsOdd));
-      else if (entry.isDirectory()) enter(state, place, name, child, childIsOdd);
+      if (entry.isFile()) countFile(state, place, name, encodePath(child));
+      else if (entry.isDirectory()) enter(state, place, name, child);
       else if (entry.isSymbolicLink() && roleOf(place.role, name) === 'objects')
         enterObjects(state, place, name);
     } catch (error) {
-      if (!isSearchable(locationOf(path, odd))) {
+      if (!isSearchable(path)) {
         // The directory can be listed, but no status in it can be read.
         state.steps.length = stepsBefore;
         throw error;
@@ -294,7 +282,7 @@ function addBytes(state: Walk, role: Role, bytes: number): void {
 }
 
 /** Adds a directory to the steps, unless it does not count. */
-function enter(state: Walk, at: Place, name: string, path: string, odd: boolean): void {
+function enter(state: Walk, at: Place, name: string, path: string): void {
   if (state.request.exclude.has(name)) return;
   const inner = at.inner.get(name);
   if (inner?.size === 0) return;
@@ -305,7 +293,7 @@ function enter(state: Walk, at: Place, name: string, path: string, odd: boolean)
   }
   const role = roleOf(at.role, name);
   const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
-  state.steps.push({ parent: at, name, path, odd, role, isUnsigned, inner: inner ?? noNames, signed: -1 });
+  state.steps.push({ parent: at, name, path, role, isUnsigned, inner: inner ?? noNames, signed: -1 });
 }
 
 /** Handles a link in place of a repository's `objects`. */
@@ -313,7 +301,7 @@ function enterObjects(state: Walk, at: Place, name: string): void {
   const { objectsAt } = state.request;
   if (objectsAt === undefined) addUnreadPlace(state, at, notFollowed, 'objects', name);
   else if (entryAt(objectsAt) !== 'directory') addUnreadPlace(state, at, 'ENOENT', 'objects', name);
-  else enter(state, at, name, objectsAt, !objectsAt.isWellFormed());
+  else enter(state, at, name, objectsAt);
 }
 
 function roleOf(above: Role, name: string): Role {

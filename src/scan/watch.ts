@@ -4,14 +4,15 @@
  * One thread for each disk watches these directories (see `Directories`) and reports where something may have
  * changed. Each such path is walked like a unit that was reported as changed, and the walk decides. If most
  * of a root's units go at once, a sweep decides, which can tell a deletion from a lost disk. A thread that
- * hangs is left behind, and another one avoids its disk. Units that went before a thread's first pass are left
- * to the sweep that begins at the same time.
+ * hangs is left behind, and another one avoids its disk.
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
+import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
+import { inSlices } from '../slices.ts';
 import type { Watched } from './directories.ts';
 import type { ScannerParts } from './options.ts';
+import { haveMostVanished } from './roots.ts';
 
 interface WatchOptions {
   /** Walks what is at this path. Never rejects. */
@@ -22,6 +23,8 @@ interface WatchOptions {
 /** The roots on one disk, which one thread watches. */
 interface Watcher {
   readonly roots: readonly string[];
+  /** The units that the first pass found; null after it. */
+  first: Set<string> | null;
   /** Walks that were requested and are not over. */
   readonly walks: Set<Promise<unknown>>;
   isSlow: boolean;
@@ -70,7 +73,7 @@ export class Watch {
   async #follow(layout: Layout, roots: readonly Root[], signal: AbortSignal): Promise<void> {
     const { threads, options } = this.#parts;
     const paths = roots.map(({ path }) => path);
-    const watcher: Watcher = { roots: paths, walks: new Set(), isSlow: false };
+    const watcher: Watcher = { roots: paths, first: null, walks: new Set(), isSlow: false };
     const failed = (error: unknown): void => {
       if (signal.aborted) return;
       const message = 'new and removed units are noticed by sweeps only: a thread ended';
@@ -85,12 +88,16 @@ export class Watch {
 
   async #take(watcher: Watcher, { isFirst, found, pass }: Watched): Promise<void> {
     const { figures, log } = this.#parts.options;
+    if (isFirst) watcher.first ??= new Set();
     for (const path of found) {
+      watcher.first?.add(path);
       // A sweep has walked, or is about to walk, the known units that the first pass finds.
       if (!isFirst || figures.knownBytes(path) === undefined) await this.#walk(watcher, path);
     }
     if (pass === null) return;
-    this.#tellPace(watcher, isFirst, pass.directories, pass.milliseconds);
+    this.#tellPace(watcher, pass.directories, pass.milliseconds);
+    if (watcher.first !== null) await this.#walkMissing(watcher, watcher.first);
+    watcher.first = null;
     for (const { root, gone, hasVanished } of pass.missed) {
       if (hasVanished) {
         log.warn({ root }, 'most units of a storage root have gone at once; a sweep finds out why');
@@ -100,6 +107,22 @@ export class Watch {
     }
   }
 
+  /** Walks the known units that the first pass did not find. */
+  async #walkMissing(watcher: Watcher, found: ReadonlySet<string>): Promise<void> {
+    const missing: string[] = [];
+    const { threads, options } = this.#parts;
+    const avoided = threads.avoided();
+    let known = 0;
+    await inSlices(options.figures.knownBelow('/'), path => {
+      if (!watcher.roots.some(root => isWithin(path, root))) return;
+      known += 1;
+      if (!found.has(path) && !avoided.some(place => isWithin(path, place))) missing.push(path);
+    });
+    // The first sweep after the start finds out why.
+    if (haveMostVanished(missing.length, known)) return;
+    for (const path of missing) await this.#walk(watcher, path);
+  }
+
   /** Requests a walk; if many are under way, waits for one of them first. */
   async #walk({ walks }: Watcher, path: string): Promise<void> {
     if (walks.size >= mostWalks) await Promise.race(walks);
@@ -107,9 +130,9 @@ export class Watch {
     walks.add(walk);
   }
 
-  #tellPace(watcher: Watcher, isFirst: boolean, directories: number, milliseconds: number): void {
+  #tellPace(watcher: Watcher, directories: number, milliseconds: number): void {
     const isSlow = milliseconds > slowMs;
-    if (!isFirst && isSlow === watcher.isSlow) return;
+    if (watcher.first === null && isSlow === watcher.isSlow) return;
     watcher.isSlow = isSlow;
     const seconds = Math.ceil(milliseconds / 1000);
     const { roots } = watcher;

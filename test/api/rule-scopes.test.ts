@@ -70,8 +70,8 @@ t.test('what a limit could not be asked about is added up, and doctor says so', 
   t.match(
     findings.filter(({ code }) => code === 'unasked_limit').map(({ message }) => message),
     [
-      /^a limit of each repository could not be asked and let size:git:lfs through 1 time, .* by alice$/,
       /^a limit of each file .*packages:all through 2 times/,
+      /^a limit of each repository could not be asked and let size:git:lfs through 1 time, .* by alice$/,
     ],
   );
   const csv = await world.must(200, 'GET', '/admin/quota/events.csv?kind=unasked');

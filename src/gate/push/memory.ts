@@ -146,9 +146,11 @@ export class DayCounts<Told extends object> {
   readonly #all = new Map<string, Counted<Told>>();
 
   note(key: string, told: Told): void {
-    const count = (this.#all.get(key)?.count ?? 0) + 1;
+    const lastAt = Date.now();
+    const before = this.#all.get(key);
+    const count = before === undefined || before.lastAt <= lastAt - dayMs ? 1 : before.count + 1;
     this.#all.delete(key);
-    this.#all.set(key, { ...told, count, lastAt: Date.now() });
+    this.#all.set(key, { ...told, count, lastAt });
     const [first] = this.#all.keys();
     if (this.#all.size > mostCounted && first !== undefined) this.#all.delete(first);
   }
