@@ -22,13 +22,16 @@ interface AllowanceEndsOptions extends LedgerParts {
   readonly documents: Documents;
 }
 
-/** Milliseconds between two looks for allowances that have ended, and before a failed write is tried again. */
-const lookEveryMs = 5000;
+/** Wakes up at least this often, since somebody may set the clock. */
+const longestWaitMs = 60_000;
+/** Milliseconds before a failed write is tried again. */
+const retryMs = 10_000;
 
 export class AllowanceEnds {
   readonly #options: AllowanceEndsOptions;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | null = null;
+  #isOpen = false;
   /** The last reason why a record could not be written: the same reason is logged only once. */
   #trouble: string | null = null;
 
@@ -38,44 +41,66 @@ export class AllowanceEnds {
 
   /** Starts to end allowances at their time. Those that ended before the start are handled at once. */
   start(): void {
-    this.#timer = setInterval(() => this.reconsider(), lookEveryMs).unref();
-    this.reconsider();
+    this.#isOpen = true;
+    this.#wait();
   }
 
-  /** Ends the allowances that are due, unless a round is under way. */
   reconsider(): void {
-    const { documents, clock } = this.#options;
-    const now = clock.wall();
-    const due = [...everyAllowance(documents.snapshot)].filter(([, each]) => dueAt(each, now) <= now);
-    if (due.length === 0) return;
-    this.#round ??= this.#endAll(due, now).finally(() => {
-      this.#round = null;
-    });
+    if (this.#round === null) this.#wait();
   }
 
   /** Stops, and resolves after the round under way. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#isOpen = false;
+    clearTimeout(this.#timer);
     await this.#round;
   }
 
-  async #endAll(due: readonly (readonly [number, AllowanceDocument])[], now: number): Promise<void> {
-    const { documents, log, tell } = this.#options;
-    for (const ownerId of new Set(due.map(([id]) => id))) {
+  /** Sets the timer for the next end, but waits at least `leastMs`. */
+  #wait(leastMs = 0): void {
+    clearTimeout(this.#timer);
+    const next = this.#nextEnd();
+    if (!this.#isOpen || next === null) return;
+    const waitMs = Math.min(Math.max(next - this.#options.clock.wall(), leastMs), longestWaitMs);
+    this.#timer = setTimeout(() => {
+      this.#round = this.#endAll().then(failed => {
+        this.#round = null;
+        this.#wait(failed ? retryMs : 0);
+      });
+    }, waitMs).unref();
+  }
+
+  #nextEnd(): number | null {
+    let next: number | null = null;
+    const now = this.#options.clock.wall();
+    for (const [, allowance] of everyAllowance(this.#options.documents.snapshot))
+      next = Math.min(next ?? Number.POSITIVE_INFINITY, dueAt(allowance, now));
+    return next;
+  }
+
+  /** Resolves with true if something could not be written. */
+  async #endAll(): Promise<boolean> {
+    const { documents, log, clock, tell } = this.#options;
+    const time = clock.wall();
+    const all = [...everyAllowance(documents.snapshot)];
+    const ended = all.filter(([, allowance]) => dueAt(allowance, time) <= time);
+    for (const ownerId of new Set(ended.map(([id]) => id))) {
       const owner = documents.owners.byId(ownerId);
       if (owner !== undefined) tell(owner.key);
     }
     try {
-      for (const [ownerId, allowance] of due) await this.#end(ownerId, allowance, now);
+      for (const [ownerId, allowance] of ended) await this.#end(ownerId, allowance, time);
       this.#trouble = null;
+      return false;
     } catch (error) {
       const reason = messageOf(error);
-      if (reason !== this.#trouble) {
-        const message =
-          'an allowance has ended and counts no more, which is recorded when the store can be written';
-        log.warn({ reason }, message);
-      }
+      if (reason === this.#trouble) return true;
       this.#trouble = reason;
+      log.warn(
+        { reason },
+        'an allowance has ended and counts no more, which is recorded when the store can be written',
+      );
+      return true;
     }
   }
 

@@ -49,8 +49,8 @@ interface GraceStart {
   readonly isTurn?: (() => boolean) | undefined;
 }
 
-/** Milliseconds between two looks for graces whose time has run out. */
-const lookEveryMs = 5000;
+/** Wakes up at least this often, since somebody may set the clock. */
+const longestWaitMs = 60_000;
 const mostAtOnce = 1000;
 
 const kinds = [graceKind, poolGraceKind] as const;
@@ -107,7 +107,6 @@ export class OwnerGraces {
   start({ pauseMs, isTurn }: GraceStart = {}): void {
     if (isTurn !== undefined) this.#isTurn = isTurn;
     this.#endedUntil = this.#options.clock.wall();
-    this.#timer = setInterval(() => this.reconsider(), lookEveryMs).unref();
     this.#loop = new ReconcileLoop({
       ledger: this.#options.ledger,
       pauseMs,
@@ -133,6 +132,7 @@ export class OwnerGraces {
       if (owner !== undefined) this.#options.announce(owner?.key ?? null);
     }
     this.#endedUntil = now;
+    this.#wait();
   }
 
   /** Resolves once all graces that have begun or ended by now are written, or the write has failed. */
@@ -143,7 +143,7 @@ export class OwnerGraces {
   async close(): Promise<void> {
     await this.#loop?.close();
     this.#loop = null;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
   }
 
   get #isSet(): boolean {
@@ -227,6 +227,7 @@ export class OwnerGraces {
       }
     }
     this.#trouble = null;
+    this.reconsider();
   }
 
   /** Removes the graces of removed owners, and of groups without a limit of their members together. */
@@ -247,6 +248,15 @@ export class OwnerGraces {
       this.#options.log.warn({ reason }, 'graces count, and are written when the store can be written');
     }
     this.#trouble = reason;
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer);
+    const now = this.#options.clock.wall();
+    let next = Number.POSITIVE_INFINITY;
+    for (const { until } of this.#ends()) if (until > now) next = Math.min(next, until);
+    if (this.#loop === null || next === Number.POSITIVE_INFINITY) return;
+    this.#timer = setTimeout(() => this.reconsider(), Math.min(next - now, longestWaitMs)).unref();
   }
 
   /** Yields the end of each written grace with its owner; `ownerId` null: a grace of a group. */

@@ -349,6 +349,7 @@ export class Ledger {
       this.#policy = new Policy(this.documents.snapshot);
       const assigned = applied.documents.get(assignmentKind.name)?.keys() ?? [];
       this.pools.policyChanged(new Set([...assigned].map(Number)));
+      this.allowanceEnds.reconsider();
     }
     for (const key of applied.goneOwners) this.#parts.usage.close(key);
     for (const { id } of applied.owners) this.pools.changed(id);

@@ -135,12 +135,13 @@ function isOfOne(template: string): boolean {
 /** Returns the owner and the repository of a path by a template; null if the template does not match. */
 function namesIn(path: string, template: string): Readonly<Record<string, string>> | null {
   if (!isOfOne(template)) return null;
-  const pattern = physical(template)
-    .replaceAll(/[\\^$.*+?()[\]|]/g, String.raw`\$&`)
-    .replace('{owner}', '([^/]+?)')
-    .replace('{repo}', '(.+)');
-  const [, owner, repo] = new RegExp(`^${pattern}$`, 's').exec(path) ?? [];
-  return owner === undefined || repo === undefined ? null : { '{owner}': owner, '{repo}': repo };
+  const [before = '', rest = ''] = physical(template).split('{owner}');
+  const [between = '', after = ''] = rest.split('{repo}');
+  if (!path.startsWith(before) || !path.endsWith(after)) return null;
+  const middle = path.slice(before.length, path.length - after.length);
+  const at = middle.indexOf(between === '' ? '/' : between);
+  const [owner, repo] = [middle.slice(0, at), middle.slice(at + between.length)];
+  return at <= 0 || owner.includes('/') || repo === '' ? null : { '{owner}': owner, '{repo}': repo };
 }
 
 /** Resolves the links in the part of a template before its first placeholder. */
