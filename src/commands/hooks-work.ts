@@ -12,7 +12,7 @@ import { snakeCased } from '../wire/index.ts';
 import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
 import { type Column, escapedLines, jsonText, table } from './output.ts';
 import { configFrom, whereIs } from './settings.ts';
-import { statusTold, tellNote } from './streams.ts';
+import { statusTold, tellNote, tellUnread } from './streams.ts';
 
 interface Outcome {
   /** Printed with `--json`, in snake_case; the keys of `hooks` are the names of git's hooks. */
@@ -278,7 +278,7 @@ async function found(
     ...places,
     ...(await followedBelow(places, options)),
   ]);
-  for (const { path, reason } of unread) tellNote(printable(`${path}: ${reason}`));
+  tellUnread(unread);
   for (const path of workingCopies.slice(0, mostNamed)) {
     const include = `softquota hooks ${act} ${shellQuoted(path)}`;
     tellNote(printable(`${path} is not bare, and left out; to include it: ${include}`));

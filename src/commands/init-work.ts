@@ -4,7 +4,6 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { missingGits, type Survey, survey, surveyPlaces, wellKnownPlaces } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { printable } from '../text.ts';
 import { localAdminClient } from './client.ts';
 import { measureFirst } from './first-measure.ts';
 import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';
@@ -22,7 +21,7 @@ import {
   writeUnits,
 } from './new-config.ts';
 import { jsonText } from './output.ts';
-import { statusTold, tellNote } from './streams.ts';
+import { statusTold, tellUnread } from './streams.ts';
 
 /** The output, and the hooks to install; null if the forge runs no hooks of repositories. */
 export interface Initialised extends Printed {
@@ -83,7 +82,7 @@ export async function initialise(root: string | null, options: InitOptions): Pro
     worker: worker && { user: worker.user, units: worker.units.map(unit => unit.path) },
     next: nextCommands(file, found, forge, worker),
   };
-  for (const { path, reason } of found.unread) tellNote(printable(`${path}: ${reason}`));
+  tellUnread(found.unread);
   const ofGitolite = { roots: [], options: { config: file, gitolite: dirname(found.root) } };
   const hooks = layout === 'gitolite' ? ofGitolite : { roots: [found.root], options: { config: file } };
   return {

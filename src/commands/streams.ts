@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
 import { exitCodes, SoftquotaError, systemCode } from '../errors.ts';
 import { systemWords } from '../system-words.ts';
+import { counted, printable } from '../text.ts';
 
 const standardOutput = 1;
 const standardError = 2;
@@ -61,6 +62,16 @@ export function tell(text: string): void {
 /** Writes a line for people to standard error. */
 export function tellNote(line: string): void {
   tell(`softquota: ${line}\n`);
+}
+
+/** Number of places that are named; others are only counted. */
+const mostNamed = 20;
+
+/** Names the first places that could not be read, and counts the others. */
+export function tellUnread(places: readonly { readonly path: string; readonly reason: string }[]): void {
+  for (const { path, reason } of places.slice(0, mostNamed)) tellNote(printable(`${path}: ${reason}`));
+  const others = places.length - mostNamed;
+  if (others > 0) tellNote(`… and ${counted(others, 'other place', 'other places')} that could not be read`);
 }
 
 /** Handles errors of both streams. If the reader of standard output is gone, the command ends silently. */
