@@ -269,9 +269,10 @@ t.test('Link leads to the first, previous, next and last page, as far as there a
   );
 });
 
-t.test('Link has what the route knows, once, in whatever form the request came', async t => {
-  const { headers } = await world.must(200, 'GET', `${path}?limit=4${'&q=a'.repeat(3000)}&none=1&page=1`);
-  t.match(headers.link, /^<[^>]*\/usage\?limit=4&q=a&page=2>|^<[^>]*\?q=a&page=2&limit=4>/);
+t.test('Link has what the route knows, once, however often the request has it', async t => {
+  const asked = `/admin/users?limit=1${'&q=a'.repeat(3000)}&none=1`;
+  const answer = await world.must(200, 'GET', asked);
+  t.equal(links(answer).next, '/admin/users?q=a&page=2&limit=1');
 });
 
 t.test('of one owner every unit is told, largest first, and the decision about every kind', async t => {

@@ -101,7 +101,9 @@ t.test(`over the limit a repository never grows (SOFTQUOTA_SEED=${seed})`, async
   world.over = 'any';
 
   const came = { judged: 0, refused: 0, unasked: 0 };
-  for (let n = 0; n < pushes; n++) {
+  // A few seeds have only one kind of answer in so few pushes.
+  const isShort = () => came.judged === 0 || came.refused === 0;
+  for (let n = 0; n < pushes || (isShort() && n < 4 * pushes); n++) {
     for (let steps = random(3); steps >= 0; steps--) await change();
     // Now and then there was room for more, or the server collected its garbage.
     if (random(8) === 0) {
