@@ -24,16 +24,10 @@ import {
 } from '../refusal-text.ts';
 import type { AllowedPush, Decided, GateServices, PushAnswer, PushWorker } from '../services.ts';
 import {
-  answeredWithinMs,
-  explainFile,
   findPlace,
   type Growth,
   giteaFile,
-  incomingBy,
   isInternal,
-  leftMs,
-  lookMs,
-  orByIncoming,
   type PushPlace,
   pushGrowth,
   refsOwner,
@@ -42,6 +36,7 @@ import {
   serverFacts,
   walkedOnce,
 } from './facts.ts';
+import { answeredWithinMs, explainFile, incomingBy, leftMs, lookMs, orByIncoming } from './incoming.ts';
 import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes, DayCounts, RefAllowance } from './memory.ts';
