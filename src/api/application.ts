@@ -96,7 +96,7 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
     };
     const json = async () => {
       const document = await sentDocument(route, request);
-      // Checks the caller again: reading a slow body takes time, and the token may have been revoked meanwhile.
+      // Checks the caller again: a slow body takes time, in which the token may have been revoked.
       await admit();
       return document;
     };

@@ -84,7 +84,9 @@ export class UsageTeller {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  /** Tells whether an owner stores something here, or did by the last write. Not to be asked during a write. */
+  /**
+   * Tells whether an owner stores something here, or did by the last write. Not to be asked during a write.
+   */
   #concerns(ownerKey: string): boolean {
     return this.#told.has(ownerKey) || this.#options.ledger.shares.hasOwn(ownerKey);
   }

@@ -1,5 +1,6 @@
 /**
- * Repositories of a Gitaly by their paths, and quarantines: the directories in which git stores the objects of a push until it is accepted.
+ * Repositories of a Gitaly by their paths, and quarantines: the directories in which git stores the objects
+ * of a push until it is accepted.
  *
  * git makes them below `objects`, named `tmp_objdir-incoming-XXXXXX` (`incoming-XXXXXX` before 2.32). The
  * worker renames one to `tmp_objdir-gone-XXXXXX` before it removes it. Gitaly has two more places below its
@@ -69,7 +70,7 @@ export interface Quarantine {
   readonly id: string;
   /** Bytes of regular files, by `[scan] MEASURE`. */
   readonly bytes: number;
-  /** One pack or loose object in it, as a path below it; null: it has none, but perhaps the pack of no object. */
+  /** One pack or loose object in it, as a path below it; null: none, except perhaps a pack of no object. */
   readonly sample: string | null;
 }
 

@@ -1,4 +1,6 @@
-/** Decides without an action: by single bounds, for lists of groups and repositories, and by passed limits. */
+/**
+ * Decides without an action: by single bounds, for lists of groups and repositories, and by passed limits.
+ */
 
 import { askBounds, boundJudge } from './bounds.ts';
 import { warnedByBounds, warningJudging } from './decide.ts';

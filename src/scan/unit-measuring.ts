@@ -278,8 +278,8 @@ export class UnitMeasuring {
   }
 
   /**
-   * Reports a new unit that cannot be read as partial, with 0 bytes, so that its owner is marked as partial. A
-   * known unit keeps its figures.
+   * Reports a new unit that cannot be read as partial, with 0 bytes, so that its owner is marked as partial.
+   * A known unit keeps its figures.
    */
   reportUnmeasured(unit: Unit, seq: number, measuredAt: number): void {
     const { figures } = this.#scanner;

@@ -3,7 +3,8 @@
  * share them.
  *
  * A record store holds plain records and knows no rules. Names of any kind survive, lone surrogates and NUL
- * among them; texts of documents, events and levels are JSON. Numbers are whole, from -(2^53 - 1) to 2^53 - 1.
+ * among them; texts of documents, events and levels are JSON. Numbers are whole, from -(2^53 - 1) to
+ * 2^53 - 1.
  */
 
 import { randomBytes } from 'node:crypto';

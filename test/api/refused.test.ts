@@ -1,4 +1,4 @@
-/** Input that is refused, with the message that says what is wrong and where. Nothing of it changes anything. */
+/** Input that is refused, with the message that says what is wrong and where. None of it changes anything. */
 
 import t from 'tap';
 import { World } from './world.ts';

@@ -199,7 +199,9 @@ export const emptyBatch = [
 
 type Behind = Awaited<ReturnType<typeof openBehindProxy>>;
 
-/** A proxy that asks for a password, and tells the forge whom it let in, does so for the LFS batch as well. */
+/**
+ * A proxy that asks for a password, and tells the forge whom it let in, does so for the LFS batch as well.
+ */
 export async function holdsForBatch(t: Test, { curl, forge }: Pick<Behind, 'curl' | 'forge'>): Promise<void> {
   const spoofed = ['-H', 'X-WEBAUTH-USER: root'];
   for (const path of [batchPath, `${batchPath}/`])
@@ -209,7 +211,7 @@ export async function holdsForBatch(t: Test, { curl, forge }: Pick<Behind, 'curl
   t.match(forge.came, [{ url: batchPath, user: 'alice' }]);
 }
 
-/** A proxy that takes the path `/git` off refuses uploads, and passes LFS on; gives a working copy with git-lfs. */
+/** A proxy that takes the path `/git` off refuses uploads, and passes LFS on. Gives a copy with git-lfs. */
 export async function worksBelow(
   t: Test,
   server: Server,

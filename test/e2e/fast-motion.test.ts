@@ -1,7 +1,7 @@
 /**
- * A day in fast motion: an owner comes over a limit, is warned until a grace ends, is refused, gets more for a
- * time, and is refused again. The daemon's clock is set from one moment to the next, and everything else is
- * real: git, the hooks, the daemon.
+ * A day in fast motion: an owner comes over a limit, is warned until a grace ends, is refused, gets more for
+ * a time, and is refused again. The daemon's clock is set from one moment to the next, and everything else
+ * is real: git, the hooks, the daemon.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** Redis hangs, dies or cannot be written for a while: hosts serve what they know, and then all is as the disks say. */
+/**
+ * Redis hangs, dies or cannot be written for a while: hosts serve what they know, and then all is as the
+ * disks say.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * The limits of a file, of a push and of a group, with the daemon, the worker, the hooks, git and a real sshd;
- * in the long run with the sizes that hosts have.
+ * The limits of a file, of a push and of a group, with the daemon, the worker, the hooks, git and a real
+ * sshd; in the long run with the sizes that hosts have.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ const fileLimit = isLong ? 100_000_000 : 1_000_000;
 /** Number of small files that a push brings. */
 const many = isLong ? 100_000 : 3000;
 
-/** Starts a server with these repositories, which are reached over ssh; `limit` gives owners a group of their own. */
+/** Starts a server with repositories that are reached over ssh; `limit` gives owners a group of their own. */
 async function openLimited(t: Test, repositories: readonly string[], { hasWorker = true } = {}) {
   const server = await Server.open(t, { ini: { 'quota.default': { TOTAL: '-1' } }, repositories });
   if (hasWorker) await withWorker(t, server);

@@ -12,7 +12,7 @@ interface Asker {
 
 export const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
-/** Has each of these users, who are created where they are missing, ask for 5 MB, until in an hour if not else. */
+/** Has each of these users ask for 5 MB, for an hour unless told. Creates those who are missing. */
 export async function askForMore(
   server: Server,
   names: readonly string[],

@@ -21,7 +21,7 @@ function forge(at: string): Layout {
   );
 }
 
-/** Finds what `locate` does, as `PATH KIND` below a directory, `to come` if it is not there yet; or why none. */
+/** Gives what `locate` finds, as `PATH KIND` below a directory, `to come` if it is not there; or why none. */
 function told(at: string, layout: Layout, path: string): string {
   const located = locate(layout, path);
   if (located.found === 'none') return 'none';

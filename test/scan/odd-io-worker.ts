@@ -1,7 +1,7 @@
 /**
  * A thread that reads disks and meets with accidents where a path asks for them: `poison` ends the thread,
- * `slow` takes 10 ms for each directory, and `held` waits until the file `go` is in the directory above. From a
- * path that ends with `hang` it comes back only when somebody has opened the pipe beside it to write.
+ * `slow` takes 10 ms for each directory, and `held` waits until the file `go` is in the directory above. From
+ * a path that ends with `hang` it comes back only when somebody has opened the pipe beside it to write.
  */
 
 import fs from 'node:fs';
