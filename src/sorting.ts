@@ -1,4 +1,4 @@
-/** The first entries of long lists, found without sorting all of them. */
+/** The order of names, and the first entries of long lists, found without sorting all of them. */
 
 import { inSlices } from './slices.ts';
 

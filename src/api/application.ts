@@ -105,7 +105,9 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
         return caller;
       },
       browser: asker.browser,
-      address: addressOf(request, services.baseUrl()),
+      get address() {
+        return addressOf(request, services.baseUrl());
+      },
       change: work => services.documents.transact(work, caller),
       header: (name, value) => response.set(name, value),
     };
@@ -217,8 +219,11 @@ function isDecodable(path: string): boolean {
   }
 }
 
-/** Returns the address with which a client reaches what it asked for, whatever form the request has. */
-function addressOf({ path, url }: Request, baseUrl: URL | string): URL {
+/**
+ * Returns the address of a request below the base URL, also if a proxy took that path off, or if the request
+ * names a host.
+ */
+function addressOf({ path, url }: Request, baseUrl: ReturnType<ApiServices['baseUrl']>): URL {
   // A backslash in the path would become a slash.
   return new URL(`api/v1${path.replaceAll('\\', '%5C')}${queryOf(url)}`, baseUrl);
 }

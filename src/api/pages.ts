@@ -85,7 +85,10 @@ export function onePage<Entry extends z.ZodType>(entry: Entry) {
   return { status: 200, description: 'One page', schema: z.array(entry), headers: pagingHeaders } as const;
 }
 
-/** Returns one page as `pageOf` does, and sets the headers with the total and the other pages. */
+/**
+ * Returns one page as `pageOf` does, and sets the headers with the total and the other pages. `query`: all
+ * checked parameters of the route, of which the addresses keep those that were sent.
+ */
 export async function tellPage<Entry extends object>(
   call: Call,
   entries: Iterable<Entry | null>,
@@ -97,7 +100,7 @@ export async function tellPage<Entry extends object>(
   return page.entries;
 }
 
-/** Sets the headers with the total and the addresses of the other pages. */
+/** Sets the headers with the total and the addresses of the other pages. `query`: as of `tellPage`. */
 export function tellPages(call: Call, query: Page, total: number): void {
   const { page, limit } = query;
   const last = Math.max(1, Math.ceil(total / limit));
@@ -105,8 +108,10 @@ export function tellPages(call: Call, query: Page, total: number): void {
     ...(page > 1 ? [['first', 1] as const, ['prev', Math.min(page - 1, last)] as const] : []),
     ...(page < last ? [['next', page + 1] as const, ['last', last] as const] : []),
   ];
+  const to = addressWith(call, query, { page, limit });
   const links = relations.map(([relation, number]) => {
-    return `<${addressWith(call, query, { page: number, limit })}>; rel="${relation}"`;
+    to.searchParams.set('page', String(number));
+    return `<${to}>; rel="${relation}"`;
   });
   call.header('X-Total-Count', String(total));
   if (links.length > 0) call.header('Link', links.join(', '));

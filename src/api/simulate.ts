@@ -183,7 +183,8 @@ function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison 
   const areAlike = (was: readonly CompiledGroup[], is: readonly CompiledGroup[]) =>
     was.length === is.length && was.every((group, at) => isGroupAlike(group, is[at]));
   return (was, is) =>
-    // Members of pools may differ, and for rules that only report or warn groups are compiled for each owner.
+    // With bounds, the members of a pool may differ. With rules that only report or warn, groups are compiled
+    // for each owner.
     [was, is].every(
       ({ scopes, reporting, warning }) =>
         scopes === undefined && reporting === undefined && warning === undefined,

@@ -16,7 +16,7 @@ export interface Claim {
 /** Rows by hashes of repository names, ascending; a repository may have several. */
 export interface PlaceColumns {
   readonly hashes: Float64Array;
-  /** NaN: see `Claim`. */
+  /** NaN where the `ownerId` of a claim is null. */
   readonly ownerIds: Float64Array;
   readonly flags: Uint8Array;
   /** All titles, joined. */

@@ -191,7 +191,7 @@ export class ForgeReading {
       const { id, name } = repository;
       const isPlaced = 'claims' in repository;
       const ownerId = isPlaced ? repository.claims[0]?.ownerId : repository.ownerId;
-      if (id !== null && ownerId !== undefined && ownerId !== null) {
+      if (id !== null && typeof ownerId === 'number') {
         after.set(id, ownerId);
         if (before.get(id) === ownerId) kept++;
       }

@@ -58,6 +58,7 @@ export interface ObservedForge {
   readonly refused: readonly { readonly name: string; readonly why: string }[];
   /** Owners who are not in the forge any more, and are not deleted because they are so many; else 0. */
   readonly absent: number;
+  /** Rows that no forge writes; see `OddRow`. */
   readonly odd: Pick<OddRows, 'count' | 'first'>;
 }
 

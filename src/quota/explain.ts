@@ -18,6 +18,7 @@ import {
 import {
   type CountedRule,
   concerns,
+  countedAdding,
   decidingRule,
   groupsAt,
   type Judging,
@@ -82,6 +83,8 @@ interface Reasons {
 }
 
 export interface Explanation extends Reasons {
+  /** Bytes about to be added that count: 0 unless `precise`. */
+  readonly addingBytes: number;
   /** The reasons if all rules in report mode were in force; absent: there are no such rules. */
   readonly reporting?: Reasons;
   /** The reasons if all rules that only warn were in force; absent: there are no such rules. */
@@ -94,8 +97,10 @@ export function explain(question: DecisionQuestion): Explanation {
   const { enabled, uncovered } = question.settings;
   const decision = decide(question);
   const asIf = (judging: Judging) => reasonsFor(judging, decideFrom(judging));
+  const judging = judgingOf(question);
   return {
-    ...reasonsFor(judgingOf(question), decision),
+    addingBytes: countedAdding(judging),
+    ...reasonsFor(judging, decision),
     ...(standing.reporting === undefined || !enabled ? {} : { reporting: asIf(reportingJudging(question)) }),
     // For a subject without a covering rule, `uncovered` stays as set, since `decide` has no warnings then.
     ...(standing.warning === undefined || !enabled

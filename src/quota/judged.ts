@@ -121,7 +121,8 @@ function headroomOf(limitBytes: number, usedBytes: number): number {
   return limitBytes - usedBytes;
 }
 
-function countedAdding({ settings, addingBytes }: Judging): number {
+/** Returns the bytes about to be added that count: 0 unless `precise`. */
+export function countedAdding({ settings, addingBytes }: Judging): number {
   return settings.precise ? addingBytes : 0;
 }
 

@@ -26,13 +26,16 @@ export interface ConnectionLimits {
 export class Connections {
   readonly #server: Server;
   readonly #limits: ConnectionLimits;
-  /** Complete requests under way on each connection; the one whose last request is oldest comes first. */
+  /**
+   * Number of complete requests under way on each connection. Of those with none, the one whose last request
+   * is oldest comes first.
+   */
   readonly #requests = new Map<Duplex, number>();
   readonly #upgraded = new Set<Socket>();
   /** Called for each connection when its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
   /** Connections by their peer, except those without one. */
-  readonly #ofPeers = new Map<string, Set<Socket>>();
+  readonly #ofPeers = new Map<string, Set<Duplex>>();
   #accepted = 0;
   #draining = false;
 
@@ -95,7 +98,7 @@ export class Connections {
     this.#accepted += 1;
     this.#requests.set(socket, 0);
     const peer = this.#limits.ofOne?.peerOf(socket) ?? null;
-    const own = (peer === null ? undefined : this.#ofPeers.get(peer)) ?? new Set<Socket>();
+    const own = (peer === null ? undefined : this.#ofPeers.get(peer)) ?? new Set<Duplex>();
     if (peer !== null) this.#ofPeers.set(peer, own.add(socket));
     socket.once('close', () => {
       this.#requests.delete(socket);
@@ -104,12 +107,13 @@ export class Connections {
       if (peer !== null && own.size === 0) this.#ofPeers.delete(peer);
     });
     if (own.size > (this.#limits.ofOne?.most ?? 0)) this.#endLongest(own);
-    else if (this.#requests.size + this.#upgraded.size > this.#limits.most) this.#endLongest(this.#requests);
+    else if (this.#requests.size + this.#upgraded.size > this.#limits.most) this.#endLongest();
   }
 
-  #endLongest(among: { has(socket: Duplex): boolean }): void {
+  /** Closes the one that has been without a request for longest, of these or of all. */
+  #endLongest(among?: ReadonlySet<Duplex>): void {
     for (const [socket, count] of this.#requests) {
-      if (count > 0 || !among.has(socket)) continue;
+      if (count > 0 || among?.has(socket) === false) continue;
       this.#end(socket);
       return;
     }

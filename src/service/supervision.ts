@@ -60,7 +60,9 @@ export class Supervision {
   #isReady = false;
   #isStopping = false;
   #isSilent = false;
+  /** The notification that waits while another is sent. */
   #next: Notice | null = null;
+  /** The sending under way; null: none. */
   #telling: Promise<void> | null = null;
   #hasFailed = false;
 

@@ -7,7 +7,8 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { text as anyText, atMost, component, mostOf, nameOrNothing, newName } from './bounds.ts';
+import { text as anyText, atMost, mostOf, nameOrNothing, newName } from './bounds.ts';
+import { component } from './component.ts';
 import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
 
 const text = anyText.nullish();

@@ -33,26 +33,6 @@ export const mostOf = {
 /** Limit of `If-None-Match` in characters, which leaves room for the other headers. */
 export const longestValidators = 8192;
 
-type Named<Shape extends z.ZodRawShape> =
-  | readonly [id: string, shape: Shape]
-  | readonly [id: string, description: string, shape: Shape];
-
-/** Makes an object that has a name, and perhaps a description, in the description of the API. */
-export function component<Shape extends z.ZodRawShape>(...named: Named<Shape>): z.ZodObject<Shape> {
-  return z.object(named.length === 2 ? named[1] : named[2]).meta(metaOf(named));
-}
-
-/** Does the same for an object that may have no other fields. */
-export function strictComponent<Shape extends z.ZodRawShape>(
-  ...named: Named<Shape>
-): z.ZodObject<Shape, z.core.$strict> {
-  return z.strictObject(named.length === 2 ? named[1] : named[2]).meta(metaOf(named));
-}
-
-function metaOf(named: Named<z.ZodRawShape>): { readonly id: string; readonly description?: string } {
-  return named.length === 2 ? { id: named[0] } : { id: named[0], description: named[1] };
-}
-
 /** Text that people write: an address, a secret, a search. */
 export const text = z.string().max(2048);
 

@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { leaves } from '../quota/index.ts';
-import { bytes, component } from './bounds.ts';
+import { bytes } from './bounds.ts';
+import { component } from './component.ts';
 import { scanReport } from './operation.ts';
 import { usageTree } from './usage.ts';
 

@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { emailPattern, isEmail, longestEmail } from '../text.ts';
-import { component, strictComponent, text } from './bounds.ts';
+import { text } from './bounds.ts';
+import { component, strictComponent } from './component.ts';
 
 const moment = z.string().nullable();
 

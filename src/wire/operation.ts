@@ -1,7 +1,8 @@
 /** Reports of the daemon about itself, its scans, and the hosts that share a quota. Times are ISO 8601. */
 
 import { z } from 'zod';
-import { atMost, bytes, component, knownName, mostOf, strictComponent } from './bounds.ts';
+import { atMost, bytes, knownName, mostOf } from './bounds.ts';
+import { component, strictComponent } from './component.ts';
 
 export const finding = component('Finding', {
   code: z.string(),

@@ -16,18 +16,8 @@ import {
   ruleScopes,
   subjects,
 } from '../quota/index.ts';
-import {
-  atMost,
-  bytes,
-  component,
-  knownName,
-  mark,
-  mostOf,
-  newName,
-  queryNumber,
-  strictComponent,
-  text,
-} from './bounds.ts';
+import { atMost, bytes, knownName, mark, mostOf, newName, queryNumber, text } from './bounds.ts';
+import { component, strictComponent } from './component.ts';
 import { allowance } from './requests.ts';
 import { ownerRow, ownerState, usageTree } from './usage.ts';
 

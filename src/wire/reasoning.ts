@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
-import { atMost, bytes, component, knownName, mostOf, strictComponent } from './bounds.ts';
+import { atMost, bytes, knownName, mostOf } from './bounds.ts';
+import { component, strictComponent } from './component.ts';
 import { groupsRule, limit, newGroup, newRule, shownMode, shownScope } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 

@@ -1,7 +1,8 @@
 /** Requests for more space, and allowances: extra bytes for a limited time. */
 
 import { z } from 'zod';
-import { bytes, component, strictComponent } from './bounds.ts';
+import { bytes } from './bounds.ts';
+import { component, strictComponent } from './component.ts';
 
 const mostWords = 1000;
 const longestMoment = 40;

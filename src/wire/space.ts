@@ -4,7 +4,8 @@
  */
 
 import { z } from 'zod';
-import { bytes, component, strictComponent } from './bounds.ts';
+import { bytes } from './bounds.ts';
+import { component, strictComponent } from './component.ts';
 import { unreachableGarbage } from './requests.ts';
 
 const count = z.number().int().min(0);

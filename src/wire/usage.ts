@@ -12,7 +12,8 @@ import {
   subjects,
 } from '../quota/index.ts';
 import { isoTime } from '../text.ts';
-import { bytes, component } from './bounds.ts';
+import { bytes } from './bounds.ts';
+import { component } from './component.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
 const grace = z

@@ -42,7 +42,7 @@ const quarantine = z.object({ unit: path, name: path, bytes: count });
 
 export const workerReport = z.object({
   version: z.string().max(100),
-  /** Those of the gits that the worker can run. A hook has one of them in GIT_EXEC_PATH. */
+  /** The exec paths of the gits that the worker can run. A hook has one of them in GIT_EXEC_PATH. */
   exec_paths: z.array(path).max(200).readonly().default([]),
   /** Null if `[hooks] KEEP` is false. */
   hooks: z

@@ -96,10 +96,3 @@ async function ledgerIn(directory: string, host: string): Promise<Ledger> {
     ...{ foldCase: true, log: silentLog },
   });
 }
-
-/** The ledger of a host for itself. */
-export async function ledgerOf(t: Test, host: string): Promise<Ledger> {
-  const ledger = await ledgerIn(directoryFor(t), host);
-  t.teardown(() => ledger.close());
-  return ledger;
-}

@@ -7,12 +7,15 @@ import { eventRoutes } from './events.ts';
 import { noticeRoutes } from './notices.ts';
 import { aboutRoutes, installationRoutes, scanRoutes } from './operation.ts';
 import { overviewRoutes } from './overview.ts';
+import { ownFigureRoutes, ownQuotaRoutes } from './own-quotas.ts';
 import { policyPartRoutes, policyRoutes } from './policy.ts';
-import { ownFigureRoutes, ownQuotaRoutes, userQuotaRoutes } from './quotas.ts';
 import { requestAnswerRoutes, requestRoutes } from './requests.ts';
-import { sessionRoutes, tokenRoutes } from './sessions.ts';
+import { sessionRoutes } from './sessions.ts';
 import { spaceRoutes } from './space.ts';
-import { unitRoutes, usageRoutes } from './usage.ts';
+import { tokenRoutes } from './tokens.ts';
+import { unitRoutes } from './units.ts';
+import { usageRoutes } from './usage.ts';
+import { userQuotaRoutes } from './user-quotas.ts';
 import { userRoutes } from './users.ts';
 
 type RouteMaker = (services: ApiServices) => readonly Route[];

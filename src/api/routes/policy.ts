@@ -24,6 +24,8 @@ import { replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
 import { editOf, groupShown, newRuleFrom, poolShown, ruleShown, userShown } from './shapes.ts';
 
 const rulePath = '/admin/quota/rules/{rule}';
+const wholePath = '/admin/quota/policy';
+const groupPath = '/admin/quota/groups/{group}';
 
 export function policyPartRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, autoCreate } = services;
@@ -163,8 +165,6 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-const groupPath = '/admin/quota/groups/{group}';
-
 const anyNamed = z.object({ name: z.string() });
 
 /** Throws `conflict` if the group exists, whatever else is wrong with the body. */
@@ -217,7 +217,6 @@ interface Member {
  */
 const mostPolicyBytes = 16 * 1024 * 1024;
 
-const wholePath = '/admin/quota/policy';
 const flag = z
   .enum(['true', 'false'], { error: 'expected true or false' })
   .transform(said => said === 'true');

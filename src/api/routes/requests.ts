@@ -11,7 +11,7 @@ import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { onePage, pageQuery, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type Named, type OwnerScope, ownerScopes } from './quotas.ts';
+import { type Named, type OwnerScope, ownerScopes } from './own-quotas.ts';
 import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {

@@ -216,7 +216,7 @@ export function explanationOf(
   name: string,
   { subject, size }: { readonly subject: quota.Subject; readonly size: number },
 ): wire.Explanation {
-  const { reporting, warning, ...reasons } = ledger.explain(name, subject, size);
+  const { addingBytes, reporting, warning, ...reasons } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = ledger.settings;
   const shown = ({ steps, bounds, decision }: Pick<quota.Explanation, 'bounds' | 'decision' | 'steps'>) => ({
     steps: steps.map(({ step, groups }) => ({
@@ -241,7 +241,7 @@ export function explanationOf(
   return {
     subject,
     settings: wire.snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
-    adding_bytes: precise ? size : 0,
+    adding_bytes: addingBytes,
     ...shown(reasons),
     ...(reporting === undefined ? {} : { reporting: shown(reporting) }),
     ...(warning === undefined ? {} : { warning: shown(warning) }),

@@ -7,7 +7,7 @@ import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
-import { ownerScopes } from './quotas.ts';
+import { ownerScopes } from './own-quotas.ts';
 
 const mostRepositories = 1000;
 

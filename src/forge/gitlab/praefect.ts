@@ -54,17 +54,15 @@ export function withReplicas(gitlab: ForgeDatabase, praefect: ForgeDatabase, sto
 /** Returns the place of a repository; that of the path itself if it is not a replica. */
 export async function replicatedPlace({ praefect }: ForgeDatabase, path: string): Promise<GitlabPlace> {
   const sql = `SELECT left(relative_path, ${longestPath}) FROM repositories WHERE replica_path = ? LIMIT 1`;
-  const [row] = (await praefect?.db.rows(sql, [path])) ?? [];
+  const [row] = praefect === undefined ? [] : await praefect.db.rows(sql, [path]);
   const found = row === undefined ? null : placeIn(textAt(row, 0));
   return found ?? { name: path, beside: '' };
 }
 
 export async function eachReplica(
-  { praefect }: ForgeDatabase,
+  { db, storage }: NonNullable<ForgeDatabase['praefect']>,
   take: (replica: Replica) => void,
 ): Promise<void> {
-  if (praefect === undefined) return;
-  const { db, storage } = praefect;
   await mustHave(db, storage);
   const first = (table: string) =>
     `(SELECT min(storage) FROM ${table} WHERE ${table}.repository_id = repositories.repository_id)`;

@@ -153,7 +153,7 @@ async function eachPlaced(
     claims.set(repository.name, repository.claims);
     take(repository);
   });
-  await eachReplica(db, ({ path, place: { name, beside }, isBilled }) => {
+  await eachReplica(db.praefect, ({ path, place: { name, beside }, isBilled }) => {
     const isOther = { isWiki: beside === '.wiki', ...(isBilled ? {} : { ownerId: null }) };
     const all = claims.get(name) ?? [];
     const named = all.map(claim => ({ ...claim, title: `${claim.title}${beside}`, ...isOther }));

@@ -83,7 +83,7 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   for (const user of users) {
     if (!isAccessible(join(user.home, rcFile))) continue;
     const home = await physical(user.home);
-    found.set(home, found.get(home) ?? { ...user, home });
+    if (!found.has(home)) found.set(home, { ...user, home });
   }
   const [first, ...others] = found.values();
   if (first === undefined) {

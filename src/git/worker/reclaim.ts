@@ -201,7 +201,7 @@ export class Reclaim {
   #measureSoon(path: string, known: Known, first = false): void {
     if (known.isQueued) return;
     known.isQueued = true;
-    // Anybody can report pushes again and again.
+    // Waits until it may be measured again, since anybody can report pushes again and again.
     const restMs = Math.max(0, known.restsUntil - performance.now());
     void delay(restMs, undefined, { signal: this.#signal })
       .catch(() => {})

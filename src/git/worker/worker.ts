@@ -44,6 +44,7 @@ const gatherMs = 200;
 /** Time limit of a space report that somebody waits for, and of one that is made in advance. */
 const explainMs = 60_000;
 const unaskedMs = 300_000;
+/** Limit of space reports at a time, of each of the two kinds. */
 const mostExplained = 2;
 /** Time limit of a judgement; the daemon gives up before. */
 const judgeMs = 120_000;
@@ -65,7 +66,7 @@ export class Worker {
   readonly #quarantines: Quarantines;
   readonly #packReaders: DiskThreads;
   readonly #connection: DaemonConnection;
-  #daemonVersion: unknown = version;
+  #daemonVersion = version;
   #timer: NodeJS.Timeout | undefined;
   /** Time of the next report, on the monotonic clock. */
   #dueAt = Number.POSITIVE_INFINITY;
@@ -125,15 +126,18 @@ export class Worker {
 
   #take(message: Fields): void {
     if (typeof message.mark === 'string' && this.#reclaim !== null) this.#reclaim.mark = message.mark;
-    const { version: daemon = this.#daemonVersion } = message;
-    if (daemon !== this.#daemonVersion)
-      this.#options.log.warn({ worker: version, daemon }, 'the worker is of another version than the daemon');
-    this.#daemonVersion = daemon;
+    if (typeof message.version === 'string') this.#meetVersion(message.version);
     for (const path of textsIn(message.pushed)) {
       this.#reclaim?.pushed(path);
       this.#quarantines.asked(path);
     }
     for (const path of textsIn(message.asked)) this.#quarantines.asked(path);
+  }
+
+  #meetVersion(daemon: string): void {
+    if (daemon === this.#daemonVersion) return;
+    this.#daemonVersion = daemon;
+    this.#options.log.warn({ worker: version, daemon }, 'the worker is of another version than the daemon');
   }
 
   async #do(question: Fields, signal: AbortSignal): Promise<object> {
@@ -163,7 +167,7 @@ export class Worker {
     signal: AbortSignal,
   ): Promise<SpaceReport> {
     const kind = isUrgent ? 'urgent' : 'others';
-    // Counts the work itself: the daemon gives up a question whose disk does not answer, and asks the next.
+    // Counts the work itself: a question whose disk does not answer is given up in daemon/space, and goes on.
     if (this.#explained[kind] >= mostExplained)
       throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
     const limits = { timeoutMs: isUrgent ? explainMs : unaskedMs, signal, isUrgent };

@@ -23,7 +23,10 @@ import { type Column, type Sorting, Table } from '../parts/table.tsx';
 import { go, to, useQueryPart } from '../place.ts';
 import { ChosenOwners } from './chosen-owners.tsx';
 
-/** Milliseconds without a key until the announcement follows; the search itself runs at each key. */
+/**
+ * Milliseconds without a key until the address and the announcement follow; the search itself runs at each
+ * key.
+ */
 const settledMs = 60;
 
 const states = [
@@ -47,7 +50,8 @@ export function Owners() {
   const [isCreating, setCreating] = useState(false);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const asked = askedIn(query);
-  const owners = useQuery(ownersQuery(asked));
+  const wanted = text.trim();
+  const owners = useQuery(ownersQuery(wanted === asked.q ? asked : { ...asked, q: wanted, page: 1 }));
   const total = owners.data?.total;
   const isFiltered = asked.state !== undefined || asked.group !== undefined || asked.type !== undefined;
   useEffect(() => {
@@ -71,7 +75,12 @@ export function Owners() {
         <Field label="Search by name" type="search" value={text} onInput={setText} />
         <Filters asked={asked} onChange={part => change({ ...part, page: '' })} />
         {(isFiltered || asked.q !== '') && (
-          <Button onClick={() => change({ q: '', state: '', group: '', type: '', page: '' })}>
+          <Button
+            onClick={() => {
+              setText('');
+              change({ q: '', state: '', group: '', type: '', page: '' });
+            }}
+          >
             Show all owners
           </Button>
         )}
@@ -80,7 +89,7 @@ export function Owners() {
       <Answered query={owners} what="the owners" rows={12}>
         {({ entries, total: count }) =>
           count === 0 ? (
-            <Nobody isSearched={asked.q !== '' || isFiltered} />
+            <Nobody isSearched={wanted !== '' || isFiltered} />
           ) : (
             <>
               <List
@@ -243,7 +252,7 @@ function askedIn(query: URLSearchParams): OwnersAsked {
   const by = sorts.includes(sort) ? sort : 'total';
   const order = query.get('order') ?? (by === 'name' ? 'asc' : 'desc');
   return {
-    q: query.get('q')?.trim() ?? '',
+    q: query.get('q') ?? '',
     state: states.find(([state]) => state !== '' && state === query.get('state'))?.[0],
     group: query.get('group') ?? undefined,
     type: typeIn(query.get('type')),

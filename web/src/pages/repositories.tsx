@@ -20,7 +20,8 @@ const usual: Subject = 'size:repos:all';
 
 export function Repositories() {
   const [query, change] = useQueryPart();
-  const { text, setText, settled: q } = useSearchText(settledMs);
+  const { text, setText } = useSearchText(settledMs);
+  const q = query.get('q') ?? '';
   const subject = subjects.find(each => each === query.get('subject')) ?? usual;
   const page = pageIn(query);
   return (

@@ -26,7 +26,8 @@ const settledMs = 100;
 export function TokensOfAnybody() {
   const [query] = useQueryPart();
   const user = query.get('user') ?? '';
-  const { text, setText, settled: q } = useSearchText(settledMs);
+  const q = query.get('q') ?? '';
+  const { text, setText } = useSearchText(settledMs);
   if (user !== '') {
     return (
       <Page title="Tokens and sessions" help="tokens" trail={<a href={to('tokens')}>Tokens and sessions</a>}>

@@ -153,6 +153,7 @@ export function Checks({ label, options, chosen, onChange, children }: ChecksPro
   );
 }
 
+/** Returns the set with this member, or without it. */
 export function changed(set: ReadonlySet<string>, member: string, isIn: boolean): ReadonlySet<string> {
   return isIn ? new Set([...set, member]) : new Set([...set].filter(each => each !== member));
 }

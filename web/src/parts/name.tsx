@@ -16,7 +16,7 @@ interface NameLinkProps {
   readonly children: string;
 }
 
-/** True if the reader is an administrator. */
+/** Says that an administrator reads, for links to pages that only they may see. */
 export const Administrator = createContext(false);
 
 /** Shows only the name to readers who may not see the page. */

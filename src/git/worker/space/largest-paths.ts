@@ -38,7 +38,7 @@ export async function largestPaths(
 ): Promise<PathHistory> {
   const begun = performance.now();
   const sums = new Map<string, Sum>();
-  /** Only the larger ones, from this size on. */
+  /** The largest ones; of those below `leastSize` some were forgotten. */
   const versions: StoredVersion[] = [];
   let leastSize = 0;
   const addVersion = ({ id, path, base, ...sizes }: StoredVersion): void => {

@@ -2,8 +2,6 @@
  * `/user/quota…` and `/orgs/{org}/quota…`, which have the same operations. Users see their own quota. Owners
  * of an organization, and administrators, see the organization's. Names of rules and groups appear only in
  * the report and in the reasoning.
- *
- * `/admin/users/{user}/quota…`: the usage of any owner, its groups, and its allowances.
  */
 
 import { z } from 'zod';
@@ -11,26 +9,17 @@ import { SoftquotaError } from '../../errors.ts';
 import { type Area, type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
-import * as policy from '../../policy/index.ts';
 import { leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { byText } from '../../sorting.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
-import { type KnownOwner, knownOwner, mustNotGiveThemselves, ownerToAssign, roleOver } from '../owners.ts';
+import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
 import { forgivingPage, onePage, pageOf, tellPages } from '../pages.ts';
-import { deleteRoute, getRoute, postRoute, type Route, type Tag } from '../route.ts';
+import { getRoute, type Route, type Tag } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
-import {
-  allowanceShown,
-  askedDecision,
-  explanationOf,
-  groupShown,
-  quotaShown,
-  reportOf,
-  ruleShown,
-} from './shapes.ts';
+import { askedDecision, explanationOf, quotaShown, reportOf, ruleShown } from './shapes.ts';
 
 /** Lists of units, and the subject of each. */
 const lists = {
@@ -232,79 +221,3 @@ function visibleOrganization({ ledger }: ApiServices, name: string, caller: Call
     `there is no organization ${printable(name)} that you belong to; with the scope read:admin an administrator sees any`,
   );
 }
-
-export function userQuotaRoutes(services: ApiServices): readonly Route[] {
-  const { documents, ledger, autoCreate, now } = services;
-  const mustBe = (named: { readonly user: string }) => void knownOwner(ledger, named.user);
-  return [
-    getRoute('getQuotaOfUser', '/admin/users/{user}/quota', {
-      summary: 'The usage of a user or an organization, and its effective groups',
-      answer: { status: 200, description: 'Use and groups', schema: wire.quotaInfo },
-      handle: named => quotaShown(services, knownOwner(ledger, named.params.user), groupShown),
-    }),
-    postRoute('setGroupsOfUser', '/admin/users/{user}/quota/groups', {
-      summary: 'Add a user or an organization to these groups, and remove it from all others',
-      description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
-      body: wire.ownersGroups,
-      mustBe: named => {
-        if (!autoCreate) knownOwner(ledger, named.user);
-      },
-      answer: { status: 204, description: 'The groups are set' },
-      handle: (named, { change }) =>
-        change(transaction => {
-          const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
-          policy.setGroups(transaction.changes, id, named.body.groups);
-        }),
-    }),
-    getRoute('listAllowances', allowancesPath, {
-      summary: 'The allowances of a user or an organization that have not ended, the first to end first',
-      answer: { status: 200, description: 'Allowances', schema: z.array(wire.allowance) },
-      handle: named => {
-        const { id } = knownOwner(ledger, named.params.user);
-        return policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
-      },
-    }),
-    postRoute('createAllowance', allowancesPath, {
-      summary: 'Give a user or an organization extra bytes for a limited time',
-      description:
-        'They are on top of each limit above 0 that applies to the owner, and end automatically. Nobody can give them to ' +
-        'themselves, or to an organization that they own.',
-      body: wire.newAllowance,
-      faults: [404, 409],
-      mustBe,
-      answer: { status: 201, description: 'The allowance', schema: wire.allowance },
-      handle: async (named, { caller, change }) => {
-        mustNotGiveThemselves(documents, caller, { ownerId: knownOwner(ledger, named.params.user).id });
-        const { bytes, until, why } = named.body;
-        const created = await change(transaction => {
-          const owner = transaction.mustBeOwner(named.params.user);
-          const document = policy.createAllowance(transaction.changes, owner.id, {
-            bytes,
-            until: Date.parse(until),
-            why,
-            grantedBy: caller.name,
-            grantedAt: now(),
-            request: null,
-            automatic: false,
-          });
-          transaction.auditAs(policy.auditAllowance(owner, 'granted', document));
-          return document;
-        });
-        return allowanceShown(created);
-      },
-    }),
-    deleteRoute('endAllowance', `${allowancesPath}/{id}`, {
-      summary: 'End an allowance now',
-      mustBe,
-      answer: { status: 204, description: 'It has ended' },
-      handle: (named, { change }) =>
-        change(transaction => {
-          const owner = transaction.mustBeOwner(named.params.user);
-          const ended = policy.endAllowance(transaction.changes, owner.id, named.params.id);
-          transaction.auditAs(policy.auditAllowance(owner, 'ended', ended));
-        }),
-    }),
-  ];
-}
-
-const allowancesPath = '/admin/users/{user}/quota/allowances';
