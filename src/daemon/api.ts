@@ -85,8 +85,8 @@ interface ApiParts extends Omit<ServedParts, 'log'> {
 }
 
 /**
- * Opens the API on its socket and over HTTP, adds each server to `opened`, and resolves with the address.
- * Rejects with `configuration`.
+ * Opens the API on its socket and over HTTP, and resolves with the address. Adds each server to `opened`;
+ * the caller closes these, also after a failure. Rejects with `configuration`.
  */
 export async function openApi(
   parts: ApiParts,

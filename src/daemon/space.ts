@@ -84,6 +84,7 @@ export class Space implements SpaceService {
   readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
   #lastRun = 0;
+  /** Numbers of examinations now, as in `mostAtOnce`. */
   readonly #running = { urgent: 0, others: 0 };
   #pruneAt = 1000;
 

@@ -212,8 +212,9 @@ async function opened(
       void answerForwardAuth(services, request, response);
       return;
     }
-    const isBelow = address.startsWith(lfsPrefix);
-    if (isBelow || (!address.startsWith('/v1/') && isLfsBatch(services, request))) {
+    // A proxy passes on a batch below `/v1/lfs/`, or with the client's address.
+    const isOwn = address.startsWith('/v1/');
+    if (isOwn ? address.startsWith(lfsPrefix) : isLfsBatch(services, request)) {
       void answerLfsBatch(services, batchRoom, request, response);
       return;
     }

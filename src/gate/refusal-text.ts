@@ -154,7 +154,7 @@ export function shortened(name: string): string {
   return name.length > longestName ? `${name.slice(0, longestName)}...` : name;
 }
 
-/** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
+/** Returns the warning for an allowed action; empty: none. In report mode nobody sees a message. */
 export function warningText(
   settings: QuotaSettings,
   { owner, decision }: Decided,

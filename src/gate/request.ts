@@ -110,23 +110,34 @@ function parseForm(text: string): Parameters {
   return found;
 }
 
-/** Parses a JSON object, whose numbers keep their spelling, so that none is rounded. */
+/** Parses a JSON object. Without `nested`, numbers keep their spelling, so that none is rounded. */
 function parseJson(body: Buffer, nested: Nested | undefined): Parameters {
   if (!isUtf8(body)) throw badParameter('the body is not UTF-8');
   const text = body.toString();
-  let whole: unknown;
-  try {
-    whole = nested === undefined ? JSON.parse(text) : readJson(text, nested.mostValues);
-  } catch (error) {
-    throw badParameter(`the body is not JSON${error instanceof JsonFault ? `: ${error.message}` : ''}`);
-  }
+  const whole = nested === undefined ? jsonIn(text) : nestedIn(text, nested);
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) {
     throw badParameter('the body is not a JSON object');
   }
   const found = flat(whole, nested?.names ?? noNames);
   // Finding the spelling of numbers takes a call for each value, so it is done only if there is a number.
-  const isWritten = nested === undefined && Object.values(whole).some(value => typeof value === 'number');
-  return isWritten ? asWritten(text, found) : found;
+  const hasNumbers = Object.values(whole).some(value => typeof value === 'number');
+  return nested === undefined && hasNumbers ? asWritten(text, found) : found;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badParameter('the body is not JSON');
+  }
+}
+
+function nestedIn(text: string, { mostValues }: Nested): unknown {
+  try {
+    return readJson(text, mostValues);
+  } catch (error) {
+    throw error instanceof JsonFault ? badParameter(`the body is not JSON: ${error.message}`) : error;
+  }
 }
 
 function flat(whole: object, nested: ReadonlySet<string>): Parameters {

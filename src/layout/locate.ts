@@ -150,7 +150,7 @@ function unitHere(layout: Layout, path: string, states: readonly State[], way: W
   return deepest === undefined ? null : { found: 'unit', ...deepest, exists: true };
 }
 
-/** Returns the place inside a unit that the way leads to and that does not exist yet, as the unit may not. */
+/** Returns the place inside a unit that the way leads to, if it does not exist yet; nor need the unit. */
 function continuationLater(
   layout: Layout,
   path: string,

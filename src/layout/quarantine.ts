@@ -48,7 +48,10 @@ function storageNaming(unit: string, hash: string): string | null {
   return null;
 }
 
-/** Returns true for the repository of a project, a wiki, a snippet or a pool. */
+/**
+ * Returns true for the repository of a project, a wiki, a snippet or a pool of a Gitaly, which collects their
+ * garbage itself.
+ */
 export function isOfGitaly(path: string): boolean {
   return /\/@(?:hashed|snippets|pools|cluster)\//.test(path);
 }

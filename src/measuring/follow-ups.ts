@@ -17,6 +17,7 @@ interface FollowUpsOptions {
   /** Tells whether others wait for the walkers. */
   readonly isBusy: () => boolean;
   readonly mostPaths?: number;
+  /** Monotonic. */
   readonly clock?: AlarmClock;
 }
 

@@ -203,19 +203,17 @@ function spanOf(count: number, step: number, now: number): Span {
   return { fromHour: Math.max(0, fromHour), toHour, step };
 }
 
-/** The last recorded hours of each step of a span, with the usage of some owners at these times. */
+/** The last recorded hour of each step of a span, with the usage of some owners at that time. */
 class Points {
   readonly #hours: PastUsage['hours'];
   /** Null: no owner had a record at that time. */
   readonly #sums: (Usage | null)[];
 
-  /** `ofAll`: the usage of all owners, to which none is added. */
+  /** `ofAll`: the sums are the usage of all owners together, and `add` is not called. */
   constructor(hours: PastUsage['hours'], { fromHour, step }: Span, ofAll: boolean) {
-    const byStep = Map.groupBy(
-      hours.filter(({ hour }) => hour >= fromHour),
-      ({ hour }) => Math.floor(hour / step),
-    );
-    this.#hours = [...byStep.values()].flatMap(all => all.at(-1) ?? []);
+    const within = hours.filter(({ hour }) => hour >= fromHour);
+    // Of the records of a step, the last one stays.
+    this.#hours = [...new Map(within.map(record => [Math.floor(record.hour / step), record])).values()];
     this.#sums = this.#hours.map(({ usage }) => (ofAll ? usage : null));
   }
 

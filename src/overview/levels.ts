@@ -236,8 +236,7 @@ export function* limitedRepositories(
     yield null;
     const standing = ledger.standing(owner);
     // Rules in report mode have no levels.
-    const { scopes = [], warning } = standing;
-    if (![...scopes, ...(warning?.scopes ?? [])].includes('repository')) continue;
+    if (![standing, standing.warning].some(groups => groups?.scopes?.includes('repository'))) continue;
     const { usage } = owner;
     for (const found of ledger.repositoriesOf(owner)) {
       if (found === null) {

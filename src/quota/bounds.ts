@@ -9,20 +9,20 @@
  * groups.
  */
 
-import {
-  type BoundDetails,
-  type DecisionQuestion,
-  type Incoming,
-  precedence,
-  type RuledAllowed,
-  type RuledRefused,
-  type Stored,
+import type {
+  BoundDetails,
+  DecisionQuestion,
+  Incoming,
+  RuledAllowed,
+  RuledRefused,
+  Stored,
 } from './decision.ts';
 import {
   byStrictness,
   bytesWithReserved,
   type CountedRule,
   concerns,
+  type DecidingRule,
   decidingAmong,
   decidingRule,
   decisionBy,
@@ -40,7 +40,7 @@ import { noUsage, type Subject } from './subjects.ts';
 type RuledDecision = RuledAllowed | RuledRefused;
 
 /** The steps that have bounds. */
-export const boundSteps = precedence.filter(step => step !== 'builtin');
+const boundSteps = ['assigned', 'defaults'] as const;
 
 interface BoundAnswers {
   /** In the order of the checks, up to the first that refuses. */
@@ -74,17 +74,19 @@ export function askBounds(judging: Judging, scopes = judging.standing.scopes ?? 
 /** Checks the bounds of an owner's groups, the strictest first. */
 function poolsOf(judging: Judging): readonly RuledDecision[] | 'unknown' {
   const { standing } = judging;
-  const found = raisedGroups(standing.assigned, standing).flatMap(group => {
+  const found: { readonly deciding: DecidingRule; readonly details: BoundDetails }[] = [];
+  for (const group of raisedGroups(standing.assigned, standing)) {
     // Adding up the members of a group takes time, so it is done only for a rule that needs it.
-    if (!group.rules.some(rule => concerns(rule, judging, 'group'))) return [];
+    if (!group.rules.some(rule => concerns(rule, judging, 'group'))) continue;
     const { judge, detailsOf } = boundJudge('group', group.name, judging);
     const deciding = decidingRule(group, judge);
-    return deciding === null ? [] : [{ deciding, detailsOf }];
-  });
-  if (found.some(({ detailsOf }) => detailsOf === null)) return 'unknown';
+    if (deciding === null) continue;
+    if (detailsOf === null) return 'unknown';
+    found.push({ deciding, details: detailsOf(deciding) });
+  }
   return found
     .sort((a, b) => byStrictness(a.deciding, b.deciding))
-    .map(({ deciding, detailsOf }) => decisionBy('assigned', deciding, judging, detailsOf?.(deciding)));
+    .map(({ deciding, details }) => decisionBy('assigned', deciding, judging, details));
 }
 
 /** Checks the bound of the first step that has one. `unknown`: the thing that it limits is unknown. */
@@ -99,7 +101,7 @@ function boundOf(per: BoundScope, judging: Judging): readonly RuledDecision[] | 
   return [];
 }
 
-interface BoundJudge {
+export interface BoundJudge {
   readonly judge: Judge;
   /** Judges by any rule, also one that is not about the question. */
   readonly judged: (rule: CompiledRule) => CountedRule;

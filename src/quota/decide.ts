@@ -10,7 +10,7 @@
  * decides for the owner. The decision names this one rule.
  */
 
-import { askBounds, boundJudge } from './bounds.ts';
+import { askBounds, type BoundJudge, boundJudge } from './bounds.ts';
 import {
   type Decision,
   type DecisionQuestion,
@@ -71,8 +71,8 @@ export function reportingJudging(question: DecisionQuestion): Judging {
 }
 
 /**
- * Returns the question as if the rules that only warn were in force. `uncovered` refuses nothing here, except
- * where it did so before.
+ * Returns the question as if the rules that only warn were in force. Subjects that no rule covers are not
+ * refused then, unless `uncovered` says so.
  */
 export function warningJudging(
   question: DecisionQuestion,
@@ -108,7 +108,7 @@ function refusedByWarning(
   step: PrecedenceStep,
   judging: Judging,
   judge: Judge,
-  detailsOf: ReturnType<typeof boundJudge>['detailsOf'] = null,
+  detailsOf: BoundJudge['detailsOf'] = null,
 ): RuledRefused | null {
   const warning: Judge = rule => (rule.mode === 'warn' ? judge(rule) : null);
   const others: Judge = rule => (rule.mode === 'warn' ? null : judge(rule));
@@ -122,7 +122,7 @@ function refusedByWarning(
   return decision === null || decision.allowed ? null : decision;
 }
 
-/** Decides by groups and bounds, whatever the groups in other modes say. */
+/** Decides by the groups and bounds of `judging.standing`; its groups for other modes are ignored. */
 export function decideFrom(judging: Judging): Decision {
   const decision = decideByGroups(judging);
   if (judging.standing.scopes === undefined || !decision.allowed || decision.by !== 'rule') return decision;

@@ -1,4 +1,7 @@
-/** A question and its decision, and when a refused action would be allowed. */
+/**
+ * A question, its decision and the records of it; and the room of an owner over a limit who deletes data that
+ * is still on the disk.
+ */
 
 import type { Grace, Graces } from './grace.ts';
 import type { ActiveAllowance, BoundScope, QuotaSettings, Standing } from './policy.ts';
@@ -107,17 +110,24 @@ interface Details extends Partial<BoundDetails> {
   readonly grace?: Grace;
   /** The rule's own thresholds; absent: WARN_AT. */
   readonly warnAt?: readonly number[];
-  /** Allowed, and refused if all rules in report mode were in force: that refusal. */
+}
+
+/** The facts that only some decisions that allow have. */
+interface AllowedDetails {
+  /** The refusal if all rules in report mode were in force; absent: they would allow. */
   readonly reported?: RuledRefused | NoMatch;
-  /** Allowed, and refused if a rule that only warns were in force: that refusal. */
+  /** The refusal by a rule that only warns, if it were in force; absent: none. */
   readonly warned?: RuledRefused;
   /** Bounds that allow, but with a running grace or a reached threshold; absent: none. */
   readonly near?: readonly RuledAllowed[];
-  /** Bounds that apply to an allowed action, but could not be checked; absent: none. */
+  /** Bounds that apply but could not be checked; absent: none. */
   readonly unasked?: readonly BoundScope[];
 }
 
-interface NotRuled extends Details {
+/** Declares that a decision never has these facts. */
+type Without<Facts> = { readonly [Name in keyof Facts]?: never };
+
+interface NotRuled extends Without<Details & AllowedDetails> {
   readonly group: null;
   readonly rule: null;
 }
@@ -151,11 +161,11 @@ export interface Ruled extends Details {
   readonly subjects: readonly RuleSubject[];
 }
 
-export interface RuledAllowed extends Ruled {
+export interface RuledAllowed extends Ruled, AllowedDetails {
   readonly allowed: true;
 }
 
-export interface RuledRefused extends Ruled {
+export interface RuledRefused extends Ruled, Without<AllowedDetails> {
   readonly allowed: false;
 }
 
@@ -201,7 +211,7 @@ export interface RefusalRecord {
   readonly mode: QuotaSettings['mode'];
 }
 
-/** An action that was allowed because a bound could not be checked. */
+/** A bound that applies to an action that was allowed, but could not be checked. */
 export interface UnaskedRecord extends Pick<RefusalRecord, 'actor' | 'owner' | 'subject'> {
   readonly per: BoundScope;
 }

@@ -5,7 +5,7 @@
  * explanation cannot contradict the decision.
  */
 
-import { boundJudge, type boundSteps } from './bounds.ts';
+import { boundJudge } from './bounds.ts';
 import { decide, decideByGroups, decideFrom, reportingJudging, warningJudging } from './decide.ts';
 import {
   type BoundDetails,
@@ -139,7 +139,7 @@ function explainedSteps(judging: Judging, decision: Decision, isDecided: boolean
 
 function explainedBounds(judging: Judging, decision: Decision): readonly ExplainedBound[] {
   const { standing } = judging;
-  const explained = (per: BoundScope, step: (typeof boundSteps)[number]) =>
+  const explained = (per: BoundScope, step: 'assigned' | 'defaults') =>
     raisedGroups(standing[step], standing).flatMap(group => {
       const rules = group.rules.filter(rule => concerns(rule, judging, per));
       if (rules.length === 0) return [];

@@ -1,6 +1,6 @@
 /**
- * Judges an action by one rule, and picks the rule that decides for a group, and the group that decides for
- * the owner.
+ * Judges an action by one rule, picks the rule that decides for a group and the group that decides for the
+ * owner, and makes the decision.
  *
  * A rule counts bytes, and allows, refuses, or allows by its grace. Without graces the headroom alone gives
  * the order: a rule that refuses has less headroom than any that allows. Each limit forgives unreachable
@@ -56,7 +56,10 @@ export interface Judging extends Stored, BoundedThings {
   readonly isTold: boolean;
 }
 
-/** Returns a question as it is judged by the groups of `standing`, which may be others than its own. */
+/**
+ * Returns a question as it is judged by the groups of `standing`, which may be others than its own.
+ * `isTold`: see `graceOf`.
+ */
 export function judgingOf(
   question: DecisionQuestion,
   standing = question.standing,
@@ -134,7 +137,7 @@ export function ownerJudge(judging: Judging): Judge {
   return rule => (concerns(rule, judging) ? judgedBy(rule, judging) : null);
 }
 
-/** Tells whether a rule covers the subject; `per`: a bound, or else the owner's stored bytes. */
+/** Tells whether a rule covers the subject, and limits what `per` names; absent: the owner's stored bytes. */
 export function concerns(rule: CompiledRule, { asked }: Judging, per?: BoundScope): boolean {
   return rule.per === per && (rule.covers & asked) !== 0;
 }

@@ -96,6 +96,7 @@ export function passedLimits(
 ): PassedLimits {
   const passed = new Map<string | null, Pick<RunningGrace, 'isReported'>>();
   if (!settings.enabled) return passed;
+  // The graces are left out, since a limit with a running grace is passed, too, and would count as allowing.
   const add = (of: Standing, isReported: boolean) => {
     for (const subject of subjects) {
       const judging = judgingOf({ settings, standing: of, usage, unreachable, subject });

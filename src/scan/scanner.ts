@@ -212,7 +212,8 @@ export function createScanner(options: ScannerOptions) {
     const { layout } = context;
     const located = await threads.ask('locate', [layout, path], path, restMs());
     if (located.found === 'unit') return located;
-    // A file system may have been mounted, or a link changed, since the storage was resolved.
+    // A file system may have been mounted, or a link changed, since the storage was resolved. This is checked
+    // at most once a second.
     const now = performance.now();
     if (now - rootsLook.at >= betweenRootsLooksMs) rootsLook = { at: now, over: lookAtRoots(restMs()) };
     await within(rootsLook.over, restMs(), undefined);

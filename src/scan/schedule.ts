@@ -34,7 +34,7 @@ const systemClock: AlarmClock = { ...monotonicClock, now: Date.now };
 
 /**
  * Calls `tick` at the times of the patterns, in the host's time zone; a verify before a sweep that is due at
- * the same time. Throws `configuration` for an invalid pattern.
+ * the same time. Throws `configuration` for an invalid pattern. `clock` tells milliseconds since 1970.
  */
 export function startSchedule(
   patterns: Patterns,

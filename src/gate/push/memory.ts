@@ -137,14 +137,18 @@ export class RefAllowance {
 const mostCounted = 200;
 const dayMs = 86_400_000;
 
-/** The number of times, and the last one in milliseconds since 1970. */
-type Counted<Told> = Told & { readonly count: number; readonly lastAt: number };
+type Counted<Told> = Told & {
+  readonly count: number;
+  /** The last time, in milliseconds since 1970. */
+  readonly lastAt: number;
+};
 
-/** Counts what happened, by key. The last ones are listed for a day after the last time. */
+/** Counts what happened, by key. Lists the last 200 keys, each for a day after its last time. */
 export class DayCounts<Told extends object> {
   /** The oldest first. */
   readonly #all = new Map<string, Counted<Told>>();
 
+  /** Counts once more, or from 1 if the last time is a day ago. `told` replaces the earlier one. */
   note(key: string, told: Told): void {
     const lastAt = Date.now();
     const before = this.#all.get(key);

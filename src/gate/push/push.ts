@@ -95,7 +95,7 @@ export class PushQuestions {
   readonly #judgements: Judgements;
   readonly #foldersUnderWay = new FoldersUnderWay();
   readonly #refs = new RefAllowance();
-  /** Pushes into directories that are not units, which always pass. */
+  /** Pushes into directories that are not units, which always pass; those that became units are forgotten. */
   readonly #unmanaged = new DayCounts<{ readonly path: string }>();
   #isClosed = false;
 

@@ -11,7 +11,6 @@ import {
   type PlaceColumns,
   type RepositoryNames,
 } from '../../forge/index.ts';
-import { given } from '../../given.ts';
 import { isOfCluster, isPool, type StorageSettings } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 import { ownerNameOf } from './owners.ts';
@@ -136,11 +135,11 @@ export function attributed(
   if (!storages.some(one => one.kind === kind && one.owner.by === 'forge'))
     return { leaf, owner: found.owner };
   const owner = placed?.owner;
-  const isBilledElsewhere = placed === null ? known?.isBilledElsewhere : isCountedElsewhere(placed);
+  const isElsewhere = placed === null ? known?.isBilledElsewhere : isCountedElsewhere(placed);
   return attributionOf({
     leaf,
     owner: owner === undefined ? (known?.owner ?? null) : owner,
-    ...given({ isBilledElsewhere }),
+    isBilledElsewhere: isElsewhere ?? false,
   });
 }
 
