@@ -324,11 +324,10 @@ export class Documents {
     change: Omit<PolicyChange, 'events'>,
     positions: readonly Position[],
   ): void {
-    const { documents = [], goneDocuments = [], goneOwners = [] } = change;
+    const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { writeBehind } = this.#options;
     const replicated = this.lineage.goOn(positions);
-    // The owners are noted below, and are written together with these.
-    writeBehind.note({ documents, goneDocuments, goneOwners, replicated });
+    writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
     this.#position = positions.at(-1) ?? null;
     this.#apply(changes, change, true);
   }

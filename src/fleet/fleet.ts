@@ -165,13 +165,16 @@ export class Fleet implements SharedDocuments {
       countApart: () => (fleet.#away.current === null ? 1 : fleet.#hosts.lately),
       elsewhere: store,
     });
-    // To claim a name that the store does not know takes a while, and reading needs no name.
-    const [begun] = await Promise.allSettled([fleet.#name.begin(), fleet.#look()]);
-    // If the store is away, later syncs report it, and claim the name.
-    if (begun.status === 'rejected' && !isAway(begun.reason)) {
-      await store.close();
-      throw begun.reason;
+    try {
+      await fleet.#name.begin();
+    } catch (error) {
+      if (!isAway(error)) {
+        await store.close();
+        throw error;
+      }
+      // Later syncs report that the store is away, and claim the name.
     }
+    await fleet.#look();
     return fleet;
   }
 
@@ -320,12 +323,10 @@ export class Fleet implements SharedDocuments {
 
   /**
    * Claims the name and the turn, but less often than once per sync: each message of a change causes a sync.
-   * While this host joins, `open` claims the name.
    */
   async #keepName(): Promise<void> {
     const { everyMs = usualMs } = this.#options;
     const now = performance.now();
-    if (this.#beat === null) return;
     if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
     await this.#name.keep();
     if (this.#name.isHeld) await this.#name.takeTurn();

@@ -84,13 +84,6 @@ export class UsageTeller {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  /**
-   * Tells whether an owner stores something here, or did by the last write. Not to be asked during a write.
-   */
-  #concerns(ownerKey: string): boolean {
-    return this.#told.has(ownerKey) || this.#options.ledger.shares.hasOwn(ownerKey);
-  }
-
   #wake(): void {
     if (this.#timer !== null || this.#unwatch === null) return;
     const waitMs = Math.max(this.#restUntil - performance.now(), 0);
@@ -105,10 +98,6 @@ export class UsageTeller {
       if (this.#unwatch === null) return;
       const { failed, pauseMs = 50 } = this.#options;
       try {
-        // A change on another host may concern an owner who stores nothing here.
-        await inSlices(this.#changed, ownerKey => {
-          if (!this.#concerns(ownerKey)) this.#changed.delete(ownerKey);
-        });
         let isTold = true;
         if (this.#place === null) isTold = await this.#tellAnew();
         while (isTold && this.#changed.size > 0) isTold = await this.#tellSome();
@@ -146,9 +135,7 @@ export class UsageTeller {
       for (const { share, text } of page) this.#told.set(share.ownerKey, text);
     }
     for (const ownerKey of this.#told.keys()) this.#changed.add(ownerKey);
-    await inSlices(ledger.documents.owners.all, ({ key }) => {
-      if (this.#concerns(key)) this.#changed.add(key);
-    });
+    await inSlices(ledger.documents.owners.all, ({ key }) => this.#changed.add(key));
     while (this.#changed.size > 0) {
       const outcome = await this.#tell(from, null);
       if (outcome === 'conflict' || outcome === 'not now') return false;

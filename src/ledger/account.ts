@@ -55,9 +55,12 @@ export class Account {
   #partialUnits = 0;
   /** The time of the oldest walk of the units; undefined: to be computed. */
   #oldestWalk: number | null | undefined = null;
-  /** The owner's parts of the sets that programs report. Their units are not among `units`. */
+  /**
+   * The owner's parts of the sets that programs report, whose units are not among `units`. Only `putSource` and
+   * `takeSource` change it.
+   */
   sources: readonly SourceShare[] = none;
-  /** The usage on other hosts. */
+  /** The usage on other hosts. Only `putShare` and `takeShare` change it. */
   shares: readonly ShareRecord[] = none;
   /** One for each leaf that has deltas. */
   #deltas: readonly LeafDeltas[] = none;

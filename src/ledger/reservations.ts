@@ -58,8 +58,11 @@ interface ReservationsOptions {
 interface Book {
   /** The oldest first. */
   readonly byId: Map<string, Reservation>;
+  /** The bytes by mask; null: to be added up again. */
+  sums: readonly ReservedBytes[] | null;
   /** Growth of usage up to this has released reservations already. */
   seen: Usage;
+  nextExpiry: number;
 }
 
 /** Milliseconds between two searches for expired reservations. */
@@ -79,7 +82,7 @@ export class Reservations {
   constructor(options: ReservationsOptions) {
     this.#options = { mostOfOwner: 1000, mostInAll: 100_000, ...options };
     this.#timer = setInterval(() => {
-      for (const book of this.#books.values()) this.#expire(book);
+      for (const [ownerKey, book] of this.#books) this.#expire(ownerKey, book);
     }, expiryLookMs).unref();
   }
 
@@ -87,13 +90,15 @@ export class Reservations {
     clearInterval(this.#timer);
   }
 
-  /** Returns reserved bytes by mask; null: none. `usage` is the owner's. */
+  /** Returns reserved bytes by mask, in a new list after each change; null: none. `usage` is the owner's. */
   of(ownerKey: string, usage: Usage): readonly ReservedBytes[] | null {
     const book = this.#books.get(ownerKey);
     if (book === undefined) return null;
-    this.#expire(book);
+    this.#expire(ownerKey, book);
     this.#settleGrowth(book, usage);
-    return book.byId.size === 0 ? null : sumsOf(book.byId.values());
+    if (book.byId.size === 0) return null;
+    book.sums ??= sumsOf(book.byId.values());
+    return book.sums;
   }
 
   besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] | null {
@@ -121,7 +126,7 @@ export class Reservations {
     const ownerKey = this.#owners.get(id);
     const book = ownerKey === undefined ? undefined : this.#books.get(ownerKey);
     if (ownerKey === undefined || book === undefined) return null;
-    this.#expire(book);
+    this.#expire(ownerKey, book);
     return book.byId.get(id) ?? null;
   }
 
@@ -132,7 +137,12 @@ export class Reservations {
   hold(asked: Reservation, usage: Usage): Reservation {
     const { mostOfOwner, mostInAll } = this.#options;
     const { ownerKey, isReported, mask } = asked;
-    const book = this.#books.get(ownerKey) ?? { byId: new Map<string, Reservation>(), seen: usage };
+    const book = this.#books.get(ownerKey) ?? {
+      byId: new Map<string, Reservation>(),
+      sums: null,
+      seen: usage,
+      nextExpiry: Number.POSITIVE_INFINITY,
+    };
     const isFull = book.byId.size >= mostOfOwner || this.#count >= mostInAll;
     if (!isFull || book.byId.has(asked.id)) return this.#put(book, asked);
     const restId = `rest ${ownerKey} ${mask}`;
@@ -158,7 +168,7 @@ export class Reservations {
     this.#count -= 1;
     if (this.#owners.get(id) === ownerKey) this.#owners.delete(id);
     if (book.byId.size === 0) this.#books.delete(ownerKey);
-    this.#options.onChange(ownerKey);
+    this.#changed(ownerKey, book);
   }
 
   /** Ends the reservations of a unit whose bytes were in place before its walk, which the account counts. */
@@ -189,13 +199,19 @@ export class Reservations {
 
   /** Adds a reservation, or replaces the one with its id at the same place in the order of age. */
   #put(book: Book, reservation: Reservation): Reservation {
-    const { ownerKey, id } = reservation;
+    const { ownerKey, id, expiresAt } = reservation;
     if (!book.byId.has(id)) this.#count += 1;
     this.#books.set(ownerKey, book);
     book.byId.set(id, reservation);
+    book.nextExpiry = Math.min(book.nextExpiry, expiresAt);
     this.#owners.set(id, ownerKey);
-    this.#options.onChange(ownerKey);
+    this.#changed(ownerKey, book);
     return reservation;
+  }
+
+  #changed(ownerKey: string, book: Book): void {
+    book.sums = null;
+    this.#options.onChange(ownerKey);
   }
 
   #settleGrowth(book: Book, usage: Usage): void {
@@ -213,9 +229,14 @@ export class Reservations {
     }
   }
 
-  #expire(book: Book): void {
+  #expire(ownerKey: string, book: Book): void {
     const now = this.#options.clock.monotonic();
-    for (const each of book.byId.values()) if (each.expiresAt <= now) this.release(each);
+    if (now < book.nextExpiry) return;
+    book.nextExpiry = Number.POSITIVE_INFINITY;
+    for (const each of [...this.ofOwner(ownerKey).values()]) {
+      if (each.expiresAt <= now) this.release(each);
+      else book.nextExpiry = Math.min(book.nextExpiry, each.expiresAt);
+    }
   }
 }
 

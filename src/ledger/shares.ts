@@ -114,12 +114,6 @@ export class UsageShares {
     return told;
   }
 
-  /** Tells whether this host may have something to report of an owner. */
-  hasOwn(ownerKey: string): boolean {
-    const account = this.#options.usage.accountByKey(ownerKey);
-    return account !== undefined && (account.ownUnitCount > 0 || account.hasDeltas);
-  }
-
   #shareOf(ownerKey: string): ShareRecord | null {
     const { usage: index, host } = this.#options;
     const account = index.accountByKey(ownerKey);

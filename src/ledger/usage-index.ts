@@ -246,16 +246,26 @@ export class UsageIndex {
   }
 
   /** Returns the unit with texts that many units share, so that each text is in memory once. */
-  #withSharedTexts(unit: UnitRecord): UnitRecord {
-    const { id, kind, host, name, owner, leaf } = unit;
+  #withSharedTexts({ id, kind, host, name, owner, leaf, reach, ...figures }: UnitRecord): UnitRecord {
+    const { bytes, files, partial, measuredAt, seq, isBilledElsewhere } = figures;
     const known = owner === null ? undefined : this.owners.named(owner);
-    return {
-      ...unit,
+    const unit: UnitRecord = {
+      id,
       kind: kind === 'walked' ? 'walked' : 'reported',
       host: host === this.#host ? this.#host : host,
       name: name === id ? id : name,
       owner: known?.key === owner ? known.key : known?.name === owner ? known.name : owner,
       leaf: leaves[leafIndex(leaf)] ?? leaf,
+      bytes,
+      files,
+      partial,
+      measuredAt,
+      seq,
+    };
+    return {
+      ...unit,
+      ...(reach === undefined ? {} : { reach }),
+      ...(isBilledElsewhere === true ? { isBilledElsewhere } : {}),
     };
   }
 

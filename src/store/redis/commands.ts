@@ -81,8 +81,10 @@ local function replicas()
   return count
 end`;
 
+export type Word = string | Buffer;
+
 /** Makes a list in the form that scripts read. */
-export function words(list: readonly string[]): readonly string[] {
+export function words(list: readonly Word[]): readonly Word[] {
   return [String(list.length), ...list];
 }
 
@@ -113,7 +115,7 @@ export async function pipeline(client: Redis, fill: Fill): Promise<readonly unkn
 }
 
 /** A script with its KEYS and its ARGV. */
-export type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly string[]];
+export type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly Word[]];
 
 /** The answer of a script: a word, and the values that belong to it. */
 export interface ScriptReply {

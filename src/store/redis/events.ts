@@ -10,7 +10,7 @@ import {
 } from '../record-store.ts';
 import { expectTypes, fenced, pairs, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import { eventContentIn, eventLabels, eventText, labelIn, levelIn, parseStored } from './values.ts';
+import { eventContentIn, eventLabels, eventText, labelIn, levelIn, parseStored, sentAs } from './values.ts';
 
 /**
  * Puts events, which are found by their ids and labels, in the order of their times. If there are too many,
@@ -103,7 +103,7 @@ export async function writeEvents(context: RedisContext, changes: RecordChanges)
     [
       ...words(goneLevels.map(String)),
       ...eventWords(context, changes),
-      ...words(levels.flatMap(({ ownerId, text }) => [String(ownerId), text])),
+      ...words(levels.flatMap(({ ownerId, text }) => [String(ownerId), sentAs(text)])),
     ],
   );
 }
@@ -155,7 +155,9 @@ async function withTexts(
   { connection, keys }: RedisContext,
   events: readonly Omit<EventRecord, 'text'>[],
 ): Promise<readonly EventRecord[]> {
-  const values = await connection.run(client => client.hmget(keys.events, ...events.map(({ id }) => id)));
+  const values = await connection.run(client =>
+    client.hmgetBuffer(keys.events, ...events.map(({ id }) => id)),
+  );
   return events.flatMap((event, at) => {
     const value = values[at];
     // The event may have been deleted between the two reads.
@@ -167,7 +169,7 @@ async function withTexts(
 }
 
 export async function readLevels({ connection, keys }: RedisContext): Promise<readonly LevelRecord[]> {
-  const hash = await connection.run(client => client.hgetall(keys.levels));
+  const hash = await connection.run(client => client.hgetallBuffer(keys.levels));
   return Object.entries(hash).map(([name, value]) =>
     parseStored(connection.where, keys.levels, name, () => levelIn(name, value)),
   );

@@ -20,6 +20,7 @@ import {
   sendScript,
   serverLua,
   throwIfFault,
+  type Word,
   words,
 } from './commands.ts';
 import type { Connection } from './connection.ts';
@@ -246,9 +247,9 @@ async function stage<T>(
   connection: Connection,
   key: string,
   records: readonly T[],
-  fieldsOf: (record: T) => [string, string],
+  fieldsOf: (record: T) => [string, Word],
 ): Promise<number> {
-  const fields = new Map<string, string>();
+  const fields = new Map<string, Word>();
   await inSlices(records, record => fields.set(...fieldsOf(record)));
   for (const part of parts([...fields], stageSize)) {
     const args = [...words(part.flat()), String(stagedMs)];

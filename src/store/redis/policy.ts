@@ -28,10 +28,11 @@ import {
   ownerFields,
   ownerIn,
   parseStored,
+  textOf,
 } from './values.ts';
 
 /** A reply to HGETALL, as the client returns it. */
-type Hash = Readonly<Record<string, string>>;
+type Hash = Readonly<Record<string, Buffer>>;
 
 const serverScript = script(serverLua, `return {'kept', server()}`);
 
@@ -40,14 +41,14 @@ function positionIn(hash: Hash): Position | null {
   const { generation, version, mark } = hash;
   if (!generation || !version || !mark) throw new TypeError('incomplete');
   return {
-    generation: decodeFieldName(generation),
-    version: numberIn(version),
-    mark: decodeFieldName(mark),
+    generation: decodeFieldName(generation.toString()),
+    version: numberIn(version.toString()),
+    mark: decodeFieldName(mark.toString()),
   };
 }
 
 function supersedesIn(hash: Hash): readonly string[] {
-  const read: unknown = JSON.parse(hash.supersedes ?? '[]');
+  const read: unknown = JSON.parse(hash.supersedes?.toString() ?? '[]');
   if (!Array.isArray(read)) throw new TypeError('no list');
   return read.map(String);
 }
@@ -55,18 +56,16 @@ function supersedesIn(hash: Hash): readonly string[] {
 export async function readState({ connection, keys, writer }: RedisContext): Promise<SharedState> {
   const { where } = connection;
   return connection.run(async client => {
-    // The id of the server is read first: if another server comes in between, the earlier one is named, and a
-    // change for that one is refused. All is sent at once, since hosts ask for the state at each message.
-    const answers = Promise.all([
-      sendScript(client, serverScript, [], []),
-      pipeline(client, all => all.hgetall(keys.policy).hgetall(keys.usage).hget(keys.volatile, '.')),
-    ]);
-    answers.catch(() => {});
     // Checks the keys that only changes need, too: otherwise changes would be refused while all else goes on.
     await mustBeOfOurTypes(client, keys, where, writer);
-    const [{ with: server }, [policy, usage, volatile]] = await answers;
+    // The id of the server is read first: if another server comes in between, the earlier one is named, and a
+    // change for that one is refused.
+    const [{ with: server }, [policy, usage, volatile]] = await Promise.all([
+      sendScript(client, serverScript, [], []),
+      pipeline(client, all => all.hgetallBuffer(keys.policy).hgetall(keys.usage).hget(keys.volatile, '.')),
+    ]);
     const hash = policy as Hash;
-    const found = hash.schema ?? '';
+    const found = hash.schema?.toString() ?? '';
     if (Object.keys(hash).length > 0 && found !== redisSchema) throw strangeSchema(where, keys.policy, found);
     return {
       position: parseStored(where, keys.policy, 'the position', () => positionIn(hash)),
@@ -89,7 +88,7 @@ export async function readState({ connection, keys, writer }: RedisContext): Pro
 /** Limit of attempts to read something that changes meanwhile. */
 const attempts = 20;
 /** Fields that are read at a time: so few that they are handled without slices. */
-const pageSize = 500;
+const pageSize = 250;
 /** Limit of changed fields that are read one by one; of more, the whole policy is read. */
 const mostNames = 5000;
 
@@ -97,16 +96,18 @@ const mostNames = 5000;
 export async function* scanFields(
   { connection }: Pick<RedisContext, 'connection'>,
   key: string,
-): AsyncGenerator<readonly (readonly [name: string, value: string])[]> {
-  const ask = (cursor: string) => connection.run(client => client.hscan(key, cursor, 'COUNT', pageSize));
+): AsyncGenerator<readonly (readonly [name: string, value: Buffer])[]> {
+  const ask = (cursor: string) =>
+    connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
   for (let asked = ask('0'); ; ) {
-    const [cursor, found] = await asked;
+    const [next, found] = await asked;
+    const cursor = next.toString();
     if (cursor !== '0') {
       // The next page is read while this one is handled; its failure is reported when it is awaited.
       asked = ask(cursor);
       asked.catch(() => {});
     }
-    yield pairs(found);
+    yield pairs(found).map(([name, value]) => [name.toString(), value]);
     if (cursor === '0') return;
   }
 }
@@ -133,10 +134,10 @@ type Fields = Map<string, OwnerRecord | DocumentRecord | null>;
 
 const isDocument = (name: string) => name.includes('/');
 
-function recordIn({ connection, keys }: RedisContext, name: string, value: string) {
+function recordIn({ connection, keys }: RedisContext, name: string, value: Buffer) {
   return isDocument(name)
     ? parseStored(connection.where, keys.documents, name, () => documentIn(name, value))
-    : parseStored(connection.where, keys.owners, name, () => ownerIn(name, value));
+    : parseStored(connection.where, keys.owners, name, () => ownerIn(name, textOf(value)));
 }
 
 function recordsIn({ connection, keys }: RedisContext, fields: Fields): PolicyRecords {
@@ -188,11 +189,11 @@ async function tryFields(
   const owners = asked.filter(name => !isDocument(name));
   const [hash, members, documentValues, ownerValues, after] = await pipeline(client, all =>
     all
-      .hgetall(keys.policy)
+      .hgetallBuffer(keys.policy)
       .zrangebyscore(keys.changes, since, '+inf')
-      .hmget(keys.documents, ...documents, '.')
-      .hmget(keys.owners, ...owners, '.')
-      .hgetall(keys.policy),
+      .hmgetBuffer(keys.documents, ...documents, '.')
+      .hmgetBuffer(keys.owners, ...owners, '.')
+      .hgetallBuffer(keys.policy),
   );
   const position = parseStored(where, keys.policy, 'the position', () => positionIn(hash as Hash));
   if (position === null) return { position, markThere: null, versions: [], fields: null };
@@ -210,8 +211,8 @@ async function tryFields(
   const fields: Fields = new Map();
   const put = (its: readonly string[], values: unknown) => {
     for (const [at, name] of its.entries()) {
-      const value = (values as (string | null)[])[at] ?? null;
-      fields.set(name, value !== null ? recordIn(context, name, value) : null);
+      const value = (values as (Buffer | null)[])[at];
+      fields.set(name, value ? recordIn(context, name, value) : null);
     }
   };
   put(documents, documentValues);

@@ -74,7 +74,10 @@ export async function* usageOnHost(
   host: string,
 ): AsyncGenerator<readonly ToldShare[]> {
   for await (const page of scanFields(context, context.keys.usageOf(host))) {
-    yield page.map(([name, text]) => ({ text, share: shareAt(context, host, name, text) }));
+    yield page.map(([name, value]) => {
+      const text = value.toString();
+      return { text, share: shareAt(context, host, name, text) };
+    });
   }
 }
 
@@ -137,7 +140,10 @@ export async function* allLargest(
   const key = context.keys.largest(host);
   for await (const page of scanFields(context, key)) {
     yield page.map(([name, value]) =>
-      parseStored(context.connection.where, key, name, () => [decodeFieldName(name), largestIn(value)]),
+      parseStored(context.connection.where, key, name, () => [
+        decodeFieldName(name),
+        largestIn(value.toString()),
+      ]),
     );
   }
 }

@@ -7,12 +7,18 @@ import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import { isLeaf } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
+import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 import type { DocumentRecord, EventRecord, LargeUnit, LevelRecord, OwnerRecord } from '../record-store.ts';
 import { ownerShape, whole } from '../shapes.ts';
 import { damaged } from './faults.ts';
 import { fieldName, textIn } from './keys.ts';
 
 const ownerContent = ownerShape.omit({ key: true });
+
+/** Text as it is sent; as bytes if it has lone surrogates. */
+export function sentAs(text: string): string | Buffer {
+  return text.isWellFormed() ? text : Buffer.from(encodeWtf8(text));
+}
 
 /** Reads the value of a key; anything that `read` throws means that the value is damaged. */
 export function parseStored<T>(where: string, key: string, what: string, read: () => T): T {
@@ -21,6 +27,12 @@ export function parseStored<T>(where: string, key: string, what: string, read: (
   } catch (error) {
     throw damaged(where, key, `${printable(what)}: ${messageOf(error)}`, error);
   }
+}
+
+export function textOf(value: Buffer): string {
+  const text = decodeWtf8(value);
+  if (text === null) throw new TypeError('no text');
+  return text;
 }
 
 export function decodeFieldName(name: string): string {
@@ -49,8 +61,8 @@ export function documentName({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>
   return `${fieldName(kind)}/${fieldName(key)}`;
 }
 
-export function documentFields(document: DocumentRecord): [string, string] {
-  return [documentName(document), document.text];
+export function documentFields(document: DocumentRecord): [string, string | Buffer] {
+  return [documentName(document), sentAs(document.text)];
 }
 
 export function namesIn(name: string): Pick<DocumentRecord, 'kind' | 'key'> {
@@ -59,12 +71,12 @@ export function namesIn(name: string): Pick<DocumentRecord, 'kind' | 'key'> {
   return { kind: decodeFieldName(kind), key: decodeFieldName(key) };
 }
 
-export function documentIn(name: string, text: string): DocumentRecord {
-  return { ...namesIn(name), text };
+export function documentIn(name: string, value: Buffer): DocumentRecord {
+  return { ...namesIn(name), text: textOf(value) };
 }
 
-export function levelIn(name: string, text: string): LevelRecord {
-  return { ownerId: numberIn(name), text };
+export function levelIn(name: string, value: Buffer): LevelRecord {
+  return { ownerId: numberIn(name), text: textOf(value) };
 }
 
 const eventContent = z.strictObject({ of: z.string(), at: whole, text: z.string() });
@@ -97,8 +109,8 @@ export function eventText(event: EventRecord): string {
 }
 
 /** Reads what `eventText` made; throws for any other text. */
-export function eventContentIn(value: string): Pick<EventRecord, 'at' | 'text'> {
-  const { at, text } = eventContent.parse(JSON.parse(value));
+export function eventContentIn(value: Buffer): Pick<EventRecord, 'at' | 'text'> {
+  const { at, text } = eventContent.parse(JSON.parse(value.toString()));
   return { at, text };
 }
 

@@ -74,7 +74,7 @@ export async function readVolatile(
 ): Promise<readonly DocumentRecord[]> {
   const { connection, keys } = context;
   const documents: DocumentRecord[] = [];
-  const take = (name: string, value: string) =>
+  const take = (name: string, value: Buffer) =>
     documents.push(parseStored(connection.where, keys.volatile, name, () => documentIn(name, value)));
   if (names === null) {
     for await (const page of scanFields(context, keys.volatile)) {
@@ -84,10 +84,10 @@ export async function readVolatile(
   }
   const fields = names.map(documentName);
   const values =
-    fields.length === 0 ? [] : await connection.run(client => client.hmget(keys.volatile, ...fields));
+    fields.length === 0 ? [] : await connection.run(client => client.hmgetBuffer(keys.volatile, ...fields));
   for (const [at, name] of fields.entries()) {
     const value = values[at];
-    if (value !== null && value !== undefined) take(name, value);
+    if (value) take(name, value);
   }
   return documents;
 }

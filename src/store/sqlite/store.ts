@@ -193,13 +193,22 @@ class StoreThread {
   async #request(messagesOf: (id: number) => readonly Request[]): Promise<unknown[]> {
     if (this.#closed) throw away(this.#file, 'the store has been closed');
     this.#worker ??= this.#startAgain();
-    const worker = await this.#worker;
+    const starting = this.#worker;
+    const worker = await starting.catch((error: unknown) => {
+      // The next request tries again.
+      if (this.#worker === starting) this.#worker = null;
+      throw error;
+    });
     const id = ++this.#lastId;
     const answered = new Promise<unknown[]>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, items: [] });
     });
-    const [items] = await Promise.all([answered, this.#send(worker, messagesOf(id))]);
-    return items;
+    try {
+      const [items] = await Promise.all([answered, this.#send(worker, messagesOf(id))]);
+      return items;
+    } finally {
+      this.#waiting.delete(id);
+    }
   }
 
   /** Posting copies a message, so other work gets its turn between the parts of a large write. */

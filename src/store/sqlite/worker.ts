@@ -47,8 +47,9 @@ function serve(db: DatabaseSync): void {
     Record<Question, (...args: readonly unknown[]) => Iterable<readonly unknown[]> | undefined>
   >;
   let waiting: Request[] = [];
-  /** The parts of a write whose last part is still to come; all come without another request in between. */
+  /** The parts of the write `partsId`, whose last part is still to come unless its sender broke off. */
   let parts: Changes[] = [];
+  let partsId: number | null = null;
 
   port.on('message', (request: Request) => {
     // All messages that have come meanwhile are delivered before setImmediate's turn.
@@ -62,6 +63,7 @@ function serve(db: DatabaseSync): void {
     let writes: Write[] = [];
     for (const request of requests) {
       if (request.is === 'write') {
+        if (request.id !== partsId) [partsId, parts] = [request.id, []];
         parts.push(request.changes);
         if (!request.isLast) continue;
         writes.push({ id: request.id, parts });
