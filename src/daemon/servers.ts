@@ -1,8 +1,8 @@
 /** Opens all servers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Config } from '../config/index.ts';
+import { DayCounts } from '../day-counts.ts';
 import {
-  DayCounts,
   type Gate,
   type GateServices,
   openGate,

@@ -28,16 +28,12 @@ import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward
 import { answerLfsBatch, answerObjects, isLfsBatch, lfsPrefix, longestObjectsBytes } from './lfs.ts';
 import { answerPush, pushAddress } from './push/request.ts';
 import {
-  answerSource,
   changed,
   changedTrusted,
   changeReservation,
-  longestSetMs,
   ownerQuota,
   reservationsAddress,
   reserve,
-  sources,
-  sourcesAddress,
   units,
   usage,
 } from './reports.ts';
@@ -52,6 +48,7 @@ import {
   sendAnswer,
 } from './request.ts';
 import type { GateServices, Health } from './services.ts';
+import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';
 import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
 
 interface Route {

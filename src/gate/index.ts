@@ -10,7 +10,6 @@
  */
 
 export { type Gate, openGate, openGateAt } from './gate.ts';
-export { DayCounts } from './push/memory.ts';
 export { PushQuestions } from './push/push.ts';
 export { Refusals, refusedFile } from './refusals.ts';
 export type {

@@ -30,6 +30,7 @@ export {
   saysHangs,
   watchLooks,
 } from './disk.ts';
+export { isOfCluster, isOfGitaly, isPool } from './gitaly.ts';
 export { configEntries, configValue } from './gitconfig.ts';
 export {
   isUnchanged,
@@ -61,9 +62,6 @@ export {
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
 export {
-  isOfCluster,
-  isOfGitaly,
-  isPool,
   isQuarantineName,
   type LargeBlob,
   type LargeBlobsLook,

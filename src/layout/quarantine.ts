@@ -1,6 +1,5 @@
 /**
- * Repositories of a Gitaly by their paths, and quarantines: the directories in which git stores the objects
- * of a push until it is accepted.
+ * Quarantines: the directories in which git stores the objects of a push until it is accepted.
  *
  * git makes them below `objects`, named `tmp_objdir-incoming-XXXXXX` (`incoming-XXXXXX` before 2.32). The
  * worker renames one to `tmp_objdir-gone-XXXXXX` before it removes it. Gitaly has two more places below its
@@ -46,24 +45,6 @@ function storageNaming(unit: string, hash: string): string | null {
     if (createHash('sha1').update(below).digest('hex').startsWith(hash)) return storage;
   }
   return null;
-}
-
-/**
- * Returns true for the repository of a project, a wiki, a snippet or a pool of a Gitaly, which collects their
- * garbage itself.
- */
-export function isOfGitaly(path: string): boolean {
-  return /\/@(?:hashed|snippets|pools|cluster)\//.test(path);
-}
-
-/** Returns true for any repository of a Gitaly Cluster, whose path does not say of what kind it is. */
-export function isOfCluster(path: string): boolean {
-  return path.includes('/@cluster/');
-}
-
-/** Returns true for a pool: it holds the objects that forks share, and nobody pushes to it. */
-export function isPool(path: string): boolean {
-  return /\/(?:@pools|@cluster\/pools)\//.test(path);
 }
 
 /** The measured state of a quarantine. */

@@ -35,9 +35,10 @@ import {
 } from './forge/visibility.ts';
 import { FreeSpace } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
-import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf, unitName } from './places.ts';
+import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
 import { moveUnits } from './renamed-units.ts';
+import { unitName } from './unit-name.ts';
 
 /** Milliseconds that a check waits for the disk to resolve a path; less than a hook waits for the check. */
 const locateDeadlineMs = 1000;

@@ -1,13 +1,8 @@
-/**
- * Paths of storage that several hosts mount and one walks, and names of units as people read them. A shared
- * path is the same on all hosts.
- */
+/** Paths of storage that several hosts mount and one walks. A shared path is the same on all hosts. */
 
-import { posix } from 'node:path';
 import { isWithin } from '../layout/index.ts';
 import type { TemplatePlace } from '../scan/index.ts';
 import type { HostRoot } from '../store/index.ts';
-import type { KnownPlace } from './forge/visibility.ts';
 
 /** Tells whether another host walks a path, in which links are resolved. */
 export function isElsewhere(path: string, places: readonly TemplatePlace[]): boolean {
@@ -39,24 +34,4 @@ export function ownPathsOf(sharedPath: string, places: readonly TemplatePlace[])
       : [],
   );
   return [...new Set(paths)];
-}
-
-/**
- * Returns the name that the forge has for a walked unit; without one, the part of its path below the fixed
- * directory of its template, which is one of `roots`.
- */
-export function unitName(
-  { kind, name }: { readonly kind: 'walked' | 'reported'; readonly name: string },
-  roots: readonly string[],
-  placed: KnownPlace | null,
-): string {
-  if (kind === 'reported') return name;
-  if (placed !== null && placed.title !== null) return placed.title;
-  const below = roots
-    .map(root => (root === '/' ? root : `${root}/`))
-    .filter(root => name.startsWith(root) && name.length > root.length)
-    .map(root => name.slice(root.length))
-    .sort((a, b) => a.length - b.length);
-  // No root is above it: its template has no variable part, or another host has other templates.
-  return below[0] ?? posix.basename(name);
 }

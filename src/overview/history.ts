@@ -212,7 +212,7 @@ class Points {
   /** `ofAll`: the sums are the usage of all owners together, and `add` is not called. */
   constructor(hours: PastUsage['hours'], { fromHour, step }: Span, ofAll: boolean) {
     const within = hours.filter(({ hour }) => hour >= fromHour);
-    // Of the records of a step, the last one stays.
+    // The last record of a step stays.
     this.#hours = [...new Map(within.map(record => [Math.floor(record.hour / step), record])).values()];
     this.#sums = this.#hours.map(({ usage }) => (ofAll ? usage : null));
   }

@@ -155,7 +155,7 @@ export function decideIncoming(
   subject: Subject,
   incoming: Incoming,
 ): Pick<BoundAnswers, 'refused' | 'unasked'> {
-  if (!settings.enabled) return { refused: null, unasked: [] };
+  if (!settings.enabled || standing.scopes === undefined) return { refused: null, unasked: [] };
   const question: DecisionQuestion = { settings, standing, subject, incoming, usage: noUsage };
   return askBounds(judgingOf(question), ['push', 'file']);
 }

@@ -1,3 +1,4 @@
+import { DayCounts } from '../../day-counts.ts';
 /**
  * `POST /v1/push`: may this push go on?
  *
@@ -39,7 +40,7 @@ import {
 import { answeredWithinMs, explainFile, incomingBy, leftMs, lookMs, orByIncoming } from './incoming.ts';
 import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
-import { type AskedPush, AskedPushes, DayCounts, RefAllowance } from './memory.ts';
+import { type AskedPush, AskedPushes, RefAllowance } from './memory.ts';
 import { fieldOf, type PushRequest, readPush } from './request.ts';
 
 interface PushParts
