@@ -194,11 +194,14 @@ class StoreThread {
     if (this.#closed) throw away(this.#file, 'the store has been closed');
     this.#worker ??= this.#startAgain();
     const starting = this.#worker;
-    const worker = await starting.catch((error: unknown) => {
+    let worker: Worker;
+    try {
+      worker = await starting;
+    } catch (error) {
       // The next request tries again.
       if (this.#worker === starting) this.#worker = null;
       throw error;
-    });
+    }
     const id = ++this.#lastId;
     const answered = new Promise<unknown[]>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, items: [] });
