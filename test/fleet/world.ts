@@ -19,6 +19,8 @@ export interface MemberOptions {
   readonly isLive?: boolean;
   readonly address: string;
   readonly host: string;
+  /** What tells it from other daemons of its name; the same for all of a name unless given. */
+  readonly token?: string;
   /** Directory of its own store; a new one unless given. */
   readonly directory?: string;
   readonly waitReplicas?: number;
@@ -59,6 +61,7 @@ export async function member(
   {
     address,
     host,
+    token = `${host}'s`,
     directory = directoryFor(t),
     waitReplicas = 0,
     settleMs = 0,
@@ -72,14 +75,17 @@ export async function member(
     ledger,
     store: through(isLive ? shared : { ...shared, follow: () => {} }),
     host,
-    token: `${host}'s`,
+    token,
     version: '1',
     log: silentLog,
     now: Date.now,
     settleMs,
     ...(isLive ? {} : { everyMs: 1e9 }),
   };
-  const fleet = await Fleet.open(options);
+  const fleet = await Fleet.open(options).catch(async error => {
+    await ledger.close();
+    throw error;
+  });
   let closed: Promise<void> | null = null;
   const close = () => {
     closed ??= fleet.close().then(() => ledger.close());

@@ -67,3 +67,16 @@ t.test('a store that is closed in the midst of a large write has all of it', asy
   t.teardown(() => again.close());
   t.equal((await again.load()).owners.length, count);
 });
+
+t.test('parts of a write that broke off are not written with the next', async t => {
+  const store = await openStore({ file: join(t.testdir(), 'parts.db') });
+  t.teardown(() => store.close());
+  const last = changes.documents.at(-1);
+  // Cannot be sent to a thread; the parts before it have been.
+  const broken = { ...changes, documents: [...changes.documents, { ...last, text: () => {} }] };
+  await t.rejects(store.write(broken as unknown as Changes));
+  const documents = [{ kind: 'k', key: 'next', text: '{}' }];
+  await store.write({ documents });
+  const kept = await store.load();
+  t.same([kept.owners, kept.documents], [[], documents]);
+});
