@@ -19,7 +19,7 @@ export interface MemberOptions {
   readonly isLive?: boolean;
   readonly address: string;
   readonly host: string;
-  /** What tells it from other daemons of its name; the same for all of a name unless given. */
+  /** Tells it from other daemons of its name; the same for all of a name unless given. */
   readonly token?: string;
   /** Directory of its own store; a new one unless given. */
   readonly directory?: string;
