@@ -56,8 +56,8 @@ export class Account {
   /** The time of the oldest walk of the units; undefined: to be computed. */
   #oldestWalk: number | null | undefined = null;
   /**
-   * The owner's parts of the sets that programs report, whose units are not among `units`. Only `putSource` and
-   * `takeSource` change it.
+   * The owner's parts of the sets that programs report, whose units are not among `units`. Only `putSource`
+   * and `takeSource` change it.
    */
   sources: readonly SourceShare[] = none;
   /** The usage on other hosts. Only `putShare` and `takeShare` change it. */
