@@ -63,6 +63,7 @@ t.test('a day in fast motion', async t => {
   t.comment('09:00: near the limit');
   t.match(await push(830_000), { code: 0 });
   await server.usageIs('alice', bytes => bytes > 800_000 && bytes < 900_000);
+  await events('threshold', 1);
   t.match(await gate(), { status: 200, warning: /^Quota warning: alice uses 8\d\d(\.\d)? kB of 1 MB/ });
 
   t.comment('10:00: over it by less than the grace allows');

@@ -1,6 +1,6 @@
 /** A bare repository, somebody's clone, and programs that are given what a server gives them. */
 
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { identity, type Run, type Runner, type RunOptions, run as runPlain } from '../e2e/run.ts';
 
@@ -63,10 +63,12 @@ export class GitWorld {
     return this.server('for-each-ref', '--format=%(refname) %(objectname)');
   }
 
-  /** Writes an executable, and the folder for it. */
+  /**
+   * Writes an executable, and the folder for it. A program of its own writes: programs that this process
+   * starts meanwhile would hold the open file for a moment, in which the system does not run it.
+   */
   async script(file: string, text: string): Promise<void> {
     await mkdir(join(file, '..'), { recursive: true });
-    await writeFile(file, text);
-    await chmod(file, 0o755);
+    await this.must('sh', ['-c', 'cat >"$1" && chmod 755 "$1"', 'sh', file], { input: text });
   }
 }

@@ -105,6 +105,7 @@ t.test('an explanation has each step, group and covering rule, and which one dec
   const about = { standing: standing([quiet], [free]), usage: stored, subject: 'size:git:lfs' } as const;
   const explanation = explain({ ...about, settings, addingBytes: 7 });
   t.same(explanation, {
+    addingBytes: 0,
     steps: [
       { step: 'assigned', groups: [{ group: 'quiet', verdict: 'no_match', rules: [], decided: false }] },
       {
