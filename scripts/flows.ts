@@ -1,6 +1,6 @@
 /**
- * Writes docs/reference/flows.md: the files of `src/` of which a function runs while a check is answered, a push is
- * let through and measured, and a rule is changed.
+ * Writes docs/reference/flows.md: the files of `src/` of which a named function runs while a check is answered, a
+ * push is let through and measured, and a rule is changed.
  *
  * A daemon of its own is followed by V8's inspector, on all its threads. Each flow has run once before, so that no
  * file counts because it is loaded. Then it runs three times, and a file counts that runs each time, and of which
@@ -128,7 +128,7 @@ try {
   const flows = await follow(address);
   const day = new Date().toISOString().slice(0, 10);
   const head =
-    `# Files of the flows\n\nThe files of \`src/\` of which a function runs, small helpers and those who follow a change ` +
+    `# Files of the flows\n\nThe files of \`src/\` of which a named function runs, small helpers and those who follow a change ` +
     `among them.\nTraced on ${day}, and written by \`npm run flows\`.\n\n`;
   writeFileSync(new URL('../docs/reference/flows.md', import.meta.url), head + flows.join('\n'));
 } finally {

@@ -25,7 +25,7 @@ import { coverageDirectory, forgetCoverage, unitCoverage, unitTests } from './un
 
 /** Number of files that run at a time; one more only waits, since many wait for events. */
 const jobs = 4;
-const isLong = process.env.SOFTQUOTA_LONG === '1';
+const isLong = Number(process.env.SOFTQUOTA_LONG ?? 0) > 0;
 /** Seconds that one file may take, unless it gives itself longer; it looks after that itself. */
 const timeout = isLong ? 1800 : 240;
 /** Seconds after which a file is ended that did not end itself. */

@@ -1,3 +1,5 @@
+/** Loads app.ini and the environment, and refuses at a reload a file that looks cut. */
+
 import { dirname } from 'node:path';
 import { assemble, type Config } from './assemble.ts';
 import { allKeys, findKey, findSection, nearest, removedKey, type Section, sections } from './definition.ts';

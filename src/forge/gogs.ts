@@ -1,3 +1,5 @@
+/** Reads owners, repositories and bytes from the database of Gogs. */
+
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '../errors.ts';

@@ -1,3 +1,5 @@
+/** Bounds the memory that bodies of requests take. */
+
 import type { IncomingMessage } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
 import { bodyOf } from './request.ts';

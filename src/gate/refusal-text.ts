@@ -165,8 +165,8 @@ export function warningText(
   return warned === null ? '' : `${warned}\n`;
 }
 
-/** Returns the text of a refusal; empty for a push that goes on. */
-export function refusedText(
+/** Returns the text of a push that is refused; empty for one that goes on. */
+export function pushRefusalText(
   { contact, worker }: Pick<GateServices, 'contact'> & { readonly worker: PushWorker },
   { leaf, unit }: { readonly leaf: Leaf; readonly unit: LocatedUnit | null },
   { owner, decision }: Decided,

@@ -1,3 +1,5 @@
+/** Types of what the gate is given, and of what its parts give each other. */
+
 import type { LargeBlobsLook, Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';

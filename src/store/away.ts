@@ -1,3 +1,5 @@
+/** State of a store that does not answer, or refuses to write. */
+
 import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 

@@ -1,5 +1,6 @@
 /**
- * Writes changes in memory to a store, in the background.
+ * Writes changes in memory to a store, in the background; a change of the policy, and a report that is
+ * acknowledged, are written first.
  *
  * While the store is away, the write is tried again, ever more rarely, and `away` says since when and why. A
  * record that the store can never take is a bug: it is logged and left out, so that all others are written.

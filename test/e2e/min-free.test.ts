@@ -1,7 +1,6 @@
 /**
  * A disk with less free space than [disk] MIN_FREE: nothing grows there, and everything else goes on, also
- * where many push at once, again and again. `SOFTQUOTA_PUSHES` and `SOFTQUOTA_RUNS` say how many, and how
- * often; the long run has 200, a thousand times.
+ * where many push at once, again and again.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -9,7 +8,7 @@ import { mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
-import { isLong } from '../run-length.ts';
+import { isLong, lengthOf } from '../run-length.ts';
 import { until } from './ask.ts';
 import { Clone, type Push } from './clone.ts';
 import { counted } from './count.ts';
@@ -134,8 +133,8 @@ t.test('a size counts bytes, and a share counts files as well', async t => {
   t.equal((await check()).status, 200);
 });
 
-const runs = Number(process.env.SOFTQUOTA_RUNS ?? (isLong ? 1000 : 1));
-const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 200 : 12));
+const runs = lengthOf(1, 20);
+const pushes = isLong ? 200 : 12;
 
 const minFree = 40_000_000;
 /**

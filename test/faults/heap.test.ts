@@ -16,7 +16,7 @@ import { Clone } from '../e2e/clone.ts';
 import type { Daemon } from '../e2e/daemon.ts';
 import { Server } from '../e2e/server.ts';
 import { WallClock } from '../e2e/wall-clock.ts';
-import { isLong } from '../run-length.ts';
+import { isLong, lengthOf } from '../run-length.ts';
 
 interface Question {
   readonly method?: string;
@@ -247,14 +247,14 @@ class MixedLoad {
   }
 }
 
-const minutes = isLong ? 240 : 4;
+const minutes = lengthOf(4, 24);
 /** Between two looks at the heap. */
-const apart = isLong ? 10 : 1;
+const apart = Math.ceil(minutes / 24);
 /**
  * The bytes that the second half of the time may add: some lists are still filling up to their bounds in a
  * short run.
  */
-const mostGrowthBytes = isLong ? 1_000_000 : 4_000_000;
+const mostGrowthBytes = minutes < 240 ? 4_000_000 : 1_000_000;
 
 t.setTimeout(isLong ? 7_200_000 : 300_000);
 

@@ -16,7 +16,7 @@ import { counted } from '../e2e/count.ts';
 import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { plainEnvironment, run } from '../e2e/run.ts';
 import type { Server } from '../e2e/server.ts';
-import { isLong, some } from '../run-length.ts';
+import { isLong, lengthOf, some } from '../run-length.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { daemonFaults } from './daemon-faults.ts';
 import { mountSmallData } from './small-disk.ts';
@@ -157,7 +157,7 @@ function decidedBy(said: string): DecidedBy {
   return /could not be checked|may not ask|cannot be run|takes too long/.test(said) ? 'nobody' : 'daemon';
 }
 
-const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 100));
+const wanted = lengthOf(100, 10_000);
 const atOnce = 6;
 /** Hooks wait five seconds by a clock of whole ones. */
 const longestWaitMs = 5000;

@@ -17,11 +17,11 @@ import { openRedisStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { Passage } from '../e2e/passage.ts';
 import { settings, silentLog, walk } from '../ledger/world.ts';
-import { isLong } from '../run-length.ts';
+import { isLong, lengthOf } from '../run-length.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 import { startSingle } from '../store/redis-servers.ts';
 
-const runs = isLong ? 20_000 : 60;
+const runs = lengthOf(60, 2000);
 /** Worlds that run beside each other: most of their time is waiting. */
 const worlds = isLong ? 12 : 6;
 

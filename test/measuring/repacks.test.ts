@@ -11,7 +11,7 @@
 import t, { type Test } from 'tap';
 import { numbersFrom, oneOf } from '../numbers.ts';
 import { ownTime } from '../own-time.ts';
-import { isLong, some } from '../run-length.ts';
+import { isLong, lengthOf, some } from '../run-length.ts';
 import { PushWorld } from './push-world.ts';
 import { cleanUp, Figures, type RepackMode, repacks, walking, work } from './repacks.ts';
 
@@ -41,7 +41,7 @@ t.test('gc, repack and maintenance change nobody, beside pushes and walks withou
   t.match(await world.sweep('verify'), { units: 0, bytes: 0 });
 });
 
-const rounds = isLong ? 60 : 1;
+const rounds = lengthOf(1, 12);
 /** Rounds at a time: what is stopped for two minutes leaves the processors to others. */
 const lanes = isLong ? 12 : 1;
 const worksEach = isLong ? 8 : 5;

@@ -1,4 +1,3 @@
-import { DayCounts } from '../../day-counts.ts';
 /**
  * `POST /v1/push`: may this push go on?
  *
@@ -7,6 +6,7 @@ import { DayCounts } from '../../day-counts.ts';
  */
 
 import { basename } from 'node:path';
+import { DayCounts } from '../../day-counts.ts';
 import type { Incoming } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
@@ -16,8 +16,8 @@ import {
   askAgain,
   goOn,
   notManaged,
+  pushRefusalText,
   refusedInWords,
-  refusedText,
   saying,
   shortened,
   shownText,
@@ -191,7 +191,7 @@ export class PushQuestions {
     if (decided.decision.allowed || this.#settings.mode === 'report') return goOn;
     this.#record(place, actor, decided);
     // There are no objects yet that could be judged.
-    return { status: 413, text: refusedText(this.#parts, place, decided, { isJudged: false }) };
+    return { status: 413, text: pushRefusalText(this.#parts, place, decided, { isJudged: false }) };
   }
 
   /** Permits deletions. The certificate of a signed push stays even if a later hook refuses. */
@@ -341,7 +341,7 @@ export class PushQuestions {
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
     const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
     const words = { deniesForce, space, advice, bringsBytes: growth.bytes };
-    const text = refusedText(this.#parts, place, explained, words);
+    const text = pushRefusalText(this.#parts, place, explained, words);
     return { status: 413, text: text + saying(notice) };
   }
 

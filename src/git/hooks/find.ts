@@ -1,3 +1,5 @@
+/** Finds the repositories below roots. */
+
 import { opendir, realpath } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
 import { beforeFollow, decodePath, encodePath, holdsRepository, saysHangs } from '../../layout/index.ts';

@@ -1,3 +1,5 @@
+/** Tells which hooks repositories have, and whether git runs them. */
+
 import { accessSync, constants, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';

@@ -1,3 +1,5 @@
+/** Installs hooks into repositories, and removes them. */
+
 import type { Stats } from 'node:fs';
 import { SoftquotaError } from '../../errors.ts';
 import { hookConfPath, type OldSettings, readFacts, readOldSettings, removeOld } from './config.ts';

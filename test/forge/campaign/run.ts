@@ -5,10 +5,10 @@
 import type { Test } from 'tap';
 import { until } from '../../e2e/ask.ts';
 import type { Server } from '../../e2e/server.ts';
-import { isLong } from '../../run-length.ts';
+import { lengthOf } from '../../run-length.ts';
 import type { Campaign, Stored } from './world.ts';
 
-const operations = isLong ? 10_000 : 300;
+const operations = lengthOf(300, 1000);
 const between = 100;
 
 interface Row {

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { noise } from '../../../noise.ts';
 import { numbersFrom, oneOf } from '../../../numbers.ts';
-import { isLong } from '../../../run-length.ts';
+import { lengthOf } from '../../../run-length.ts';
 import { World } from './world.ts';
 
-const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 10_000 : 50));
+const pushes = lengthOf(50, 1000);
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 t.setTimeout(14_400_000);

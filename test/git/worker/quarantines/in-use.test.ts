@@ -8,10 +8,10 @@ import t from 'tap';
 import { must, plainEnvironment, run } from '../../../e2e/run.ts';
 import { noise } from '../../../noise.ts';
 import { numbersFrom } from '../../../numbers.ts';
-import { isLong } from '../../../run-length.ts';
+import { lengthOf } from '../../../run-length.ts';
 import { World } from './world.ts';
 
-const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 10_000 : 40));
+const pushes = lengthOf(40, 1000);
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 t.setTimeout(14_400_000);
