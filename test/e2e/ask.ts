@@ -30,12 +30,13 @@ const longestPauseMs = 200;
 /** Time that something is waited for. */
 export const patienceMs = 60_000;
 
-/** Looks again and again until there is something; rejects with what `last` says after a minute. */
+/** Looks again and again until there is something; rejects with what `last` says after `waitMs`, a minute. */
 export async function until<Seen>(
   look: () => Promise<Seen | null> | Seen | null,
   last: () => string = () => 'what was waited for did not come',
+  waitMs = patienceMs,
 ): Promise<Seen> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + waitMs;
   for (;;) {
     const begunAt = performance.now();
     const seen = await look();
