@@ -29,6 +29,7 @@ import type { OwnerRegistry, Owners } from './owner-registry.ts';
 import {
   Deadline,
   deadlineMs,
+  madeInPart,
   notBegun,
   notHereYet,
   type SharedDocuments,
@@ -146,7 +147,7 @@ export class Documents {
    * force, as a whole. The same write has the audit events, with `by` as the author; null: softquota itself.
    *
    * Rejects with the error of `change`, or with `store_away`: then nothing is changed, unless the message
-   * says that this is unknown. Such a change may turn up in the shared store later, and is applied then like
+   * says that this is unknown, or that only the policy was changed. Such a change may turn up in the shared store later, and is applied then like
    * a change of another host.
    */
   transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
@@ -247,7 +248,8 @@ export class Documents {
     const isDone = !isVersioned || (await this.#commitShared(this.#shared, versioned, basis, deadline));
     if (!isDone) return false;
     if (volatile !== null) {
-      await deadline.wait(this.#shared.writeVolatile(volatile), unknown);
+      const writing = deadline.wait(this.#shared.writeVolatile(volatile), unknown);
+      await (isVersioned ? writing.catch(madeInPart) : writing);
       this.applyVolatile(volatile);
     }
     if (!isVersioned) this.#options.eventLog.enqueue({ events: records.events ?? [] });

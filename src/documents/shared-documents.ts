@@ -1,6 +1,6 @@
 /** The interface to a shared store of documents that transactions need, and their deadline. */
 
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { DocumentRecord, PolicyChange, Position, VolatileChange } from '../store/index.ts';
 import { within } from '../within.ts';
 
@@ -44,6 +44,12 @@ export const unknown =
 
 export const notHereYet =
   'the change is stored, but not yet in force on this host; it comes into force here within moments';
+
+/** Says of a change whose part for the policy was made that the rest may be missing. */
+export function madeInPart(error: unknown): never {
+  const rest = 'the policy was changed; sessions, last uses and the like that belong to it perhaps not';
+  throw new SoftquotaError('store_away', `${rest}: ${messageOf(error)}`, { cause: error });
+}
 
 /** Limits the time of several waits together; the time between them does not count. */
 export class Deadline {

@@ -214,9 +214,10 @@ export class Fleet implements SharedDocuments {
     await this.#volatile.write(change);
   }
 
-  takeLease(name: string): Promise<boolean> {
+  /** Gives none to a daemon whose name another one has. */
+  async takeLease(name: string): Promise<boolean> {
     const { store, host } = this.#options;
-    return store.takeTask(name, host);
+    return this.#name.isHeld && (await store.takeTask(name, host));
   }
 
   async catchUp(): Promise<void> {
@@ -293,9 +294,7 @@ export class Fleet implements SharedDocuments {
     this.#nextSync ??= this.#syncs.run(async () => {
       this.#nextSync = null;
       try {
-        const begun = performance.now();
         await this.#syncNow();
-        this.#syncedAt = begun;
         this.#isComplete = !this.#usage.isReading;
         if (this.#away.succeeded()) this.#adviceWatch.anew();
       } catch (error) {
@@ -308,17 +307,21 @@ export class Fleet implements SharedDocuments {
 
   async #syncNow(): Promise<void> {
     const { host, ledger } = this.#options;
+    const begun = performance.now();
     await this.#keepName();
     const { state, isOtherServer } = await this.#documents.sync();
     this.#logDivergence();
     if (isOtherServer) {
       ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
       this.#volatile.lost();
+      this.#usage.lost();
     }
     if (this.#documents.divergence === null) await this.#volatile.sync(state.volatile);
-    const budgetMs = this.#beat === null ? openingMs : readingMs;
-    await this.#usage.sync(state.usage, performance.now() + budgetMs, isOtherServer);
     this.#teller.compare(state.usage.get(host));
+    // Usage that another host told and nobody can read keeps this host from telling nothing.
+    this.#syncedAt = begun;
+    const budgetMs = this.#beat === null ? openingMs : readingMs;
+    await this.#usage.sync(state.usage, performance.now() + budgetMs);
   }
 
   /**

@@ -6,6 +6,7 @@
  * forgotten.
  */
 
+import { SoftquotaError } from '../errors.ts';
 import type { UsageShares } from '../ledger/index.ts';
 import { inSlices } from '../slices.ts';
 import { placeIn, type SharedStore, type ToldShare } from '../store/index.ts';
@@ -43,21 +44,32 @@ export class UsageReader {
 
   /**
    * Reads the usage of the hosts up to these positions, until the deadline on the monotonic clock; the rest
-   * is left to the next time. Begins anew with a read that another server has answered in part. Rejects with
-   * `store_away`.
+   * is left to the next time. Usage that cannot be read keeps no other host's from being read. Rejects with
+   * `store_away` or `store_refused`.
    */
-  async sync(places: ReadonlyMap<string, string>, deadline: number, isOtherServer: boolean): Promise<void> {
+  async sync(places: ReadonlyMap<string, string>, deadline: number): Promise<void> {
     this.#isBehind = false;
-    // A read continues only on the server where it began, and while the host is listed.
-    for (const host of this.#readings.keys())
-      if (isOtherServer || !places.has(host)) this.#readings.delete(host);
+    // A read continues only while the host is listed.
+    for (const host of this.#readings.keys()) if (!places.has(host)) this.#readings.delete(host);
+    let refused: SoftquotaError | null = null;
     for (const [host, place] of places) {
       if (host === this.#options.host) continue;
-      // A restored store may be at the known position again, while another one is being read.
-      if (this.#known.get(host) === place) this.#readings.delete(host);
-      else if (place === 'forgotten') await this.#end(host, { place, seen: new Set() });
-      else await this.#follow(host, place, deadline);
+      try {
+        // A restored store may be at the known position again, while another one is being read.
+        if (this.#known.get(host) === place) this.#readings.delete(host);
+        else if (place === 'forgotten') await this.#end(host, { place, seen: new Set() });
+        else await this.#follow(host, place, deadline);
+      } catch (error) {
+        if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+        refused = error;
+      }
     }
+    if (refused !== null) throw refused;
+  }
+
+  /** Begins anew with reads that another server has answered in part. */
+  lost(): void {
+    this.#readings.clear();
   }
 
   async #follow(host: string, place: string, deadline: number): Promise<void> {

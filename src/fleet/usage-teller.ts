@@ -37,6 +37,7 @@ export class UsageTeller {
   readonly #changed = new Set<string>();
   /** Position of the store after the last write; null: its content is not known. */
   #place: { readonly epoch: string; readonly number: number } | null = null;
+  #isComparing = false;
   #unwatch: (() => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
   readonly #tellings = new SerialQueue();
@@ -62,7 +63,8 @@ export class UsageTeller {
    * undefined: none.
    */
   compare(place: string | undefined): void {
-    if (this.#place === null || place === placeText(this.#place)) return;
+    if (this.#isComparing || this.#place === null || place === placeText(this.#place)) return;
+    this.#isComparing = true;
     // A write under way may have reached the store already.
     void this.#tellings.run(async () => {
       const { store, host, failed } = this.#options;
@@ -71,6 +73,8 @@ export class UsageTeller {
         if (this.#place !== null && there !== placeText(this.#place)) this.#place = null;
       } catch (error) {
         failed(error);
+      } finally {
+        this.#isComparing = false;
       }
     });
     this.#wake();

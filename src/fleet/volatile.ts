@@ -74,7 +74,9 @@ export class VolatileDocuments {
     const names = goesOn ? await this.#options.store.volatileNamesAfter(known.number) : null;
     // A new epoch is drawn only in an empty store: the documents of the old one are lost, not deleted.
     const wasEmptied = now !== null && known !== null && known.epoch !== now.epoch;
-    if (names === null) await this.#readAll(place, wasEmptied);
+    // An older copy of the store has taken its place.
+    const isOlder = now !== null && known?.epoch === now.epoch && known.number > now.number;
+    if (names === null) await this.#readAll(place, { hasLost: wasEmptied || isOlder, isOlder });
     else await this.#read(names);
     this.#place = place;
   }
@@ -84,8 +86,14 @@ export class VolatileDocuments {
     this.#apply(names, await this.#options.store.volatile(names), asked);
   }
 
-  /** Reads all documents. If the store has lost its documents, those known here are written there again. */
-  async #readAll(place: string | null, wasEmptied: boolean): Promise<void> {
+  /**
+   * Reads all documents. If the store has lost documents, those known here are written there again, also in
+   * place of those of an older copy.
+   */
+  async #readAll(
+    place: string | null,
+    { hasLost, isOlder }: { readonly hasLost: boolean; readonly isOlder: boolean },
+  ): Promise<void> {
     const { documents, store } = this.#options;
     if (this.#isLost) await this.#writeRecent();
     const asked = performance.now();
@@ -94,11 +102,13 @@ export class VolatileDocuments {
     const found = place === null ? [] : await store.volatile(null);
     const changed: DocumentRecord[] = [];
     await inSlices(found, record => {
-      if (known.get(nameOf(record))?.text !== record.text) changed.push(record);
+      const text = known.get(nameOf(record))?.text;
+      if (isOlder && text !== undefined && text !== record.text) return;
+      if (text !== record.text) changed.push(record);
       known.delete(nameOf(record));
     });
     const missing = [...known.values()];
-    if (place !== null && !wasEmptied) return this.#apply([...changed, ...missing], changed, asked);
+    if (place !== null && !hasLost) return this.#apply([...changed, ...missing], changed, asked);
     if (missing.length > 0) await this.#writeAgain({ documents: missing });
     this.#apply(changed, changed, asked);
   }

@@ -3,11 +3,12 @@
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { UsageReader } from '../../src/fleet/usage-reader.ts';
-import { repos, used } from '../ledger/world.ts';
+import { until } from '../e2e/ask.ts';
+import { repos, used, walk } from '../ledger/world.ts';
 import { share } from '../store/records.ts';
 import { startSingle } from '../store/redis-servers.ts';
-import { tell } from '../store/shared-place.ts';
-import { member, sharedStore } from './world.ts';
+import { sharesOf, tell } from '../store/shared-place.ts';
+import { member, prefix, sharedStore } from './world.ts';
 
 const sized = (ownerKey: string, bytes: number) => share(ownerKey, 'other', { bytes: { [repos]: bytes } });
 
@@ -59,11 +60,33 @@ t.test('a reading that was begun of another place ends where the known one is th
     host: 'one',
   });
   const told = (place: string, ms: number) =>
-    reader.sync(new Map([['other', place]]), performance.now() + ms, false);
+    reader.sync(new Map([['other', place]]), performance.now() + ms);
   await told('first 1', 60_000);
   t.equal(reader.isReading, false);
   await told('second 1', -1);
   t.equal(reader.isReading, true);
   await told('first 1', -1);
   t.equal(reader.isReading, false, 'else it would be looked for without a rest');
+  await told('second 1', -1);
+  reader.lost();
+  t.equal(reader.isReading, false, 'a reading is not gone on with on another server');
+});
+
+t.test('usage of one host that cannot be read keeps no other from being read or told', async t => {
+  const { address, servers } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  await tell(store, 'a-bad', [share('alice', 'a-bad', { bytes: { [repos]: 5 } })]);
+  await tell(store, 'other', [sized('alice', 7)]);
+  await servers[0].cli('hset', `${prefix}:usage:a-bad`, 'alice', 'no usage');
+  const one = await member(t, { address, host: 'one' });
+  one.fleet.start();
+  const refused = { code: 'store_refused', message: /usage:a-bad/ };
+  await t.rejects(one.fleet.catchUp(), refused);
+  t.equal(used(one.ledger, 'alice'), 7);
+  walk(one.ledger, 'bob/app', 9);
+  await until(async () => ((await sharesOf(store, 'one')).length === 1 ? true : null));
+  await t.rejects(one.fleet.catchUp(), refused, 'and it is said until it is mended');
+  await tell(store, 'a-bad', [share('alice', 'a-bad', { bytes: { [repos]: 5 } })]);
+  await one.fleet.catchUp();
+  t.equal(used(one.ledger, 'alice'), 12);
 });

@@ -1,6 +1,7 @@
 /** Sessions and last uses on several hosts: known to all, and in nobody's way. */
 
 import t, { type Test } from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
 import {
   createToken,
   createUser,
@@ -111,6 +112,56 @@ t.test('a store that was never given any, or has lost all, is given those that a
   t.match(await store.volatile(null), [{ kind: 'session', key }]);
   await other.fleet.catchUp();
   t.strictSame(sessionsOn(other), [key]);
+});
+
+t.test('a backup that is put back brings no older session, and the later ones are written again', async t => {
+  const { one, other, alice, store, server } = await two(t);
+  const { key: renewed } = await signIn(one, alice);
+  const keys = [`${prefix}:volatile`, `${prefix}:volatile:changes`];
+  for (const key of keys) await server.cli('copy', key, `backup:${key}`);
+  await one.ledger.documents.transact(({ changes }) => {
+    const session = changes.get(sessionKind, renewed);
+    if (session !== undefined) changes.put(sessionKind, renewed, { ...session, stolenAt: 5 });
+  });
+  const { key: later } = await signIn(other, alice);
+  for (const each of [one, other]) await each.fleet.catchUp();
+  const stored = async () =>
+    (await store.volatile(null)).map(({ key, text }) => ({ key, ...JSON.parse(text) }));
+  const before = await stored();
+  for (const key of keys) await server.cli('copy', `backup:${key}`, key, 'replace');
+  for (const each of [one, other]) await each.fleet.catchUp();
+  t.same(new Set(await stored()), new Set(before));
+  for (const each of [one, other]) t.strictSame(sessionsOn(each), [renewed, later].sort());
+});
+
+t.test('a change of which only the policy was made says so', async t => {
+  const { address } = await startSingle(t);
+  let isAway = false;
+  const one = await member(t, {
+    address,
+    host: 'one',
+    through: store => ({
+      ...store,
+      writeVolatile: async change => {
+        if (isAway) throw new SoftquotaError('store_away', 'it broke off');
+        await store.writeVolatile(change);
+      },
+    }),
+  });
+  const alice = await one.ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'alice' }),
+  );
+  await signIn(one, alice);
+  isAway = true;
+  const both = one.ledger.documents.transact(({ changes }) => {
+    createRule(changes, { name: 'total', limitBytes: 0, subjects: [] });
+    endSessions(changes, () => true);
+  });
+  await t.rejects(both, {
+    code: 'store_away',
+    message: /^the policy was changed; .* perhaps not: it broke off/,
+  });
+  t.ok(ruleNamed(one.ledger.documents.snapshot, 'total'));
 });
 
 t.test('a new store, or one that another write comes to first, deletes nobody’s sessions', async t => {

@@ -122,6 +122,27 @@ t.test('a Redis whose memory is full takes nothing, and nothing by halves', asyn
   t.strictSame(await documentsOf(store), [rule('a')], 'what is there is still read');
   await servers[0].cli('config', 'set', 'maxmemory', '0');
   t.equal(await commit(store, change, position(1), position(2)), 'kept');
+  t.equal(await tell(store, 'one', [share('a', 'one')]), 'kept', 'what was refused first is taken, too');
+});
+
+t.test('a host whose clock is ahead deletes no event early', async t => {
+  const { address } = await startSingle(t);
+  const store = await opened(t, placeIn(address));
+  const hour = 3_600_000;
+  const { now } = Date;
+  await store.write({ events: [event('old', now() - 3 * hour), event('young', now() - hour)] });
+  const prune = () => store.write({ goneEventsBefore: Date.now() - 2 * hour });
+  t.teardown(() => {
+    Date.now = now;
+  });
+  Date.now = () => now() + 24 * hour;
+  await prune();
+  Date.now = now;
+  t.match(await store.events({ limit: 9 }), [{ id: 'young' }]);
+  t.equal((await store.events({ limit: 9 })).length, 1);
+  Date.now = () => now() - 24 * hour;
+  await prune();
+  t.equal((await store.events({ limit: 9 })).length, 1);
 });
 
 t.test('a server that has forgotten its scripts is given them again', async t => {

@@ -138,6 +138,13 @@ t.test('the rights that the manual names are all that a master with replicas nee
   t.equal(await commit(store, { documents: [rule('s')] }, position(1), position(2)), 'kept');
   await tell(store, 'one', [share('a', 'one')]);
   t.equal((await documentsOf(store)).length, 2);
+
+  for (const server of servers) await server.cli('acl', 'setuser', 'softquota', '-wait');
+  await t.rejects(commit(store, { documents: [rule('t')] }, position(2), position(3)), {
+    code: 'store_away',
+    message: /the change was made, but only 0 of 1 replicas/,
+  });
+  t.equal((await documentsOf(store)).length, 3, 'whether replicas acknowledge it changes nothing in it');
 });
 
 t.test('Sentinels that want the password of the store are given it', async t => {
@@ -173,7 +180,7 @@ t.test('advice names what is amiss, and the line that mends it', async t => {
   });
   const aged = await opened(t, placeIn(`redis://127.0.0.1:${passage.port}/0`));
   t.match(await aged.advice(), [
-    { code: 'too_old', message: /is version 0*5\.\d.*6\.2 and later/, mend: 'update it to 6.2 or later' },
+    { code: 'too_old', message: /is version 0*5\.\d.*7\.0 and later/, mend: 'update it to 7.0 or later' },
   ]);
   const careful = await opened(t, placeIn(address));
   t.strictSame(await careful.advice(), []);

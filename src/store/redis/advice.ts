@@ -7,8 +7,11 @@ import { pairs } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { replyCode } from './faults.ts';
 
-/** The oldest version of Redis, or of a compatible server, that softquota supports. */
-const oldest = [6, 2] as const;
+/**
+ * The oldest version of Redis, or of a compatible server, that softquota supports. Before it, errors in scripts
+ * come without their codes, and min-replicas-to-write does not hold for scripts.
+ */
+const oldest = [7, 0] as const;
 /** Milliseconds by which clocks may differ without advice. */
 const mostAheadMs = 5000;
 

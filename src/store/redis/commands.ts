@@ -147,7 +147,11 @@ export async function runFenced(
   for (let tries = 0; tries < mostTries; tries += 1) {
     let taken: Promise<string> | null = null;
     const reply = await connection.run(async client => {
-      fence.current ??= client.hincrby(names.fences, name, 1).then(String);
+      fence.current ??= client.hincrby(names.fences, name, 1).then(String, (error: unknown) => {
+        // The server may take it later.
+        fence.current = null;
+        throw error;
+      });
       taken = fence.current;
       const fencedArgs = [name, await taken, ...args];
       // Nothing else runs from here to the sending, so the number is that of this connection.

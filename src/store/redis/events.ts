@@ -73,12 +73,17 @@ put(KEYS[4], words())
 return {'kept'}`,
 );
 
-/** Deletes the oldest events before a time, some at a time. KEYS: events, times. */
+/**
+ * Deletes the oldest events before a time, some at a time: those of an age by the clock of Redis, too, so that a
+ * host whose clock is ahead deletes nothing early. KEYS: events, times.
+ */
 const pruneScript = script(
   putEvents,
   expectTypes('hash', 'zset'),
   `
-local labels = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. word(), 'LIMIT', 0, word())
+local before, age, most = tonumber(word()), tonumber(word()), word()
+before = math.min(before, redis.call('TIME')[1] * 1000 + 999 - age)
+local labels = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. string.format('%.0f', before), 'LIMIT', 0, most)
 drop_events(KEYS[1], KEYS[2], labels)
 return {'kept', #labels}`,
 );
@@ -90,7 +95,7 @@ export async function writeEvents(context: RedisContext, changes: RecordChanges)
   const { events, times, levels: levelsKey } = context.keys;
   const { goneEventsBefore, levels = [], goneLevels = [] } = changes;
   if (goneEventsBefore !== undefined) {
-    const args = [String(goneEventsBefore), String(prunedAtOnce)];
+    const args = [goneEventsBefore, Date.now() - goneEventsBefore, prunedAtOnce].map(String);
     for (let pruned = prunedAtOnce; pruned >= prunedAtOnce; ) {
       const reply = await runScript(context, pruneScript, [events, times], args);
       pruned = Number(reply.with[0]);

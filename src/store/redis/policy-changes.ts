@@ -317,6 +317,7 @@ function acknowledged(
 ): Promise<[unknown, number]> {
   return Promise.all([
     client.call('eval', [script.text, String(keys.length), ...keys, ...args]),
-    client.wait(waitReplicas, replicaMs),
+    // The script's own answer says whether the change was made.
+    client.wait(waitReplicas, replicaMs).catch(() => 0),
   ]);
 }

@@ -36,7 +36,7 @@ drop(KEYS[3], gone)
 drop(KEYS[5], gone)
 if to == '' then return {'kept'} end
 local number = string.match(to, '%d+$')
-if number == '0' then redis.call('DEL', KEYS[4]) end
+if number == '0' then redis.call('UNLINK', KEYS[4]) end
 for place = usage[1], usage[2], 2 do redis.call('ZADD', KEYS[4], number, ARGV[place]) end
 for place = gone[1], gone[2] do redis.call('ZADD', KEYS[4], number, ARGV[place]) end
 redis.call('HSET', KEYS[2], host, to)
