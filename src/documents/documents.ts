@@ -282,26 +282,27 @@ export class Documents {
       return false;
     }
     this.#options.eventLog.remember(versioned.events ?? []);
-    const at = this.position?.generation === position.generation ? this.position.version : null;
-    if (at === position.version - 1) this.applyRemote(versioned, [position]);
-    else if (at === null || at < position.version) await deadline.wait(shared.catchUp(), notHereYet);
+    const at = () => (this.position?.generation === position.generation ? this.position.version : -1);
+    const isNext = at() === position.version - 1;
+    if (isNext) await this.applyRemote(versioned, [position]);
+    if (at() < position.version) await deadline.wait(shared.catchUp(), notHereYet);
     return true;
   }
 
-  /** Puts a change of another host in force as a whole, and writes it behind. Throws `store_refused`. */
-  applyRemote(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): void {
-    this.#applyRemote(runToEnd(this.#inForce.changeSetOf(change)), change, positions);
-  }
-
-  /** Like `applyRemote`, in slices. False: the position has changed meanwhile, and nothing was done. */
-  async applyRemoteInSlices(
-    change: Omit<PolicyChange, 'events'>,
-    positions: readonly Position[],
-  ): Promise<boolean> {
+  /**
+   * Puts a change of another host in force as a whole, and writes it behind; reads it in slices before. False:
+   * the position has changed meanwhile, and nothing was done. Rejects with `store_refused`.
+   */
+  async applyRemote(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): Promise<boolean> {
     const before = this.#position;
     const changes = await workInSlices(this.#inForce.changeSetOf(change));
     if (this.#position !== before) return false;
-    this.#applyRemote(changes, change, positions);
+    const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
+    const { writeBehind } = this.#options;
+    const replicated = this.lineage.goOn(positions);
+    writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
+    this.#position = positions.at(-1) ?? null;
+    this.#apply(changes, change, true);
     return true;
   }
 
@@ -319,19 +320,6 @@ export class Documents {
     const changes = runToEnd(this.#inForce.changeSetOf(change));
     this.#options.writeBehind.note(change);
     this.#apply(changes, {}, false);
-  }
-
-  #applyRemote(
-    changes: ChangeSet,
-    change: Omit<PolicyChange, 'events'>,
-    positions: readonly Position[],
-  ): void {
-    const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
-    const { writeBehind } = this.#options;
-    const replicated = this.lineage.goOn(positions);
-    writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
-    this.#position = positions.at(-1) ?? null;
-    this.#apply(changes, change, true);
   }
 
   #apply(

@@ -51,7 +51,7 @@ export class DocumentReplica {
       if (at?.generation === position.generation && at.version >= position.version) return;
       const change = await differenceBetween(this.#inForce, wanted);
       if (documents.position !== at) continue;
-      if (await documents.applyRemoteInSlices(change, positions)) return;
+      if (await documents.applyRemote(change, positions)) return;
     }
   }
 

@@ -201,7 +201,7 @@ export class DocumentFollower {
     }
     // After a change here, the store is compared again.
     if (documents.position !== known.position) return false;
-    documents.applyRemote(since.change, since.versions);
+    if (!(await documents.applyRemote(since.change, since.versions))) return false;
     this.#trust(since.change.owners);
     return true;
   }
@@ -254,7 +254,7 @@ export class DocumentFollower {
       this.#isReadOnly = true;
       return before === null;
     }
-    if (position === null) documents.applyRemote({}, positions);
+    if (position === null) await documents.applyRemote({}, positions);
     else {
       const lost = before === null ? 'the policy' : 'the last changes of the policy';
       log.warn({}, `the shared store had lost ${lost} in force: it is written again`);

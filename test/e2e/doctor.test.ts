@@ -166,7 +166,7 @@ const daemonFaults: readonly Fault[] = [
   },
   {
     what: 'anybody can read the secret of a webhook',
-    break: `printf '[webhook.chat]\\nURL = https://chat.example/\\nSECRET = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\\n' >>${ini} && systemctl restart softquota`,
+    break: `sed -i '/^.store.$/,$d' ${ini} && chmod o+r ${ini} && printf '[webhook.chat]\\nURL = https://chat.example/\\nSECRET = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\\n' >>${ini} && systemctl restart softquota`,
     found: ['exposed'],
     names: ini,
   },

@@ -224,7 +224,7 @@ t.test('a policy that was restored is not taken for the one that hosts share', a
   const world = new World(t);
   const ledger = await world.open();
   const shared = { generation: 'shared', version: 7, mark: 'mark' };
-  ledger.documents.applyRemote({}, [shared]);
+  await ledger.documents.applyRemote({}, [shared]);
   const text = await written(ledger);
   await restored(world, text, true);
   const { position } = (await world.open()).documents;
