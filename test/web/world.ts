@@ -130,15 +130,19 @@ async function becomes({ page }: Tab, condition: string, otherwise: string): Pro
     });
     look();
   })`;
+  let there: unknown;
   await until(
-    // Null where the page was left meanwhile, and the promise with it.
-    () =>
-      within(
+    async () => {
+      // Null where the page was left meanwhile, and the promise with it.
+      const seen = await within(
         page.evaluate(comes).catch(() => null),
         patienceMs,
         null,
-      ),
-    () => otherwise,
+      );
+      if (seen === null) there = await page.evaluate('document.body.innerText').catch(() => null);
+      return seen;
+    },
+    () => `${otherwise}; there is: ${there}`,
   );
 }
 
