@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 
 /**
@@ -73,14 +74,17 @@ export class Passage {
       this.#open.delete(from);
       to.destroy();
     });
+    // Pieces keep their order, whatever the way becomes meanwhile.
+    let passed = Promise.resolve();
     from.on('data', (came: Buffer) => {
       if (this.#way.does === 'swallows' || !mayPass()) return;
       const piece = this.#way.does === 'says' ? altered(came, this.#way) : came;
-      const pass = () => {
-        if (to.writable) to.write(piece);
-      };
-      if (this.#way.does === 'delays') setTimeout(pass, this.#way.ms);
-      else pass();
+      const rest = this.#way.does === 'delays' ? delay(this.#way.ms) : undefined;
+      passed = passed
+        .then(() => rest)
+        .then(() => {
+          if (to.writable) to.write(piece);
+        });
     });
   }
 

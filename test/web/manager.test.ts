@@ -33,7 +33,7 @@ t.test('a server without groups says who gets what, and a group is made by the k
   await enterAt('Create a group');
   await reads(admin, 'Groups', 'h1');
   await enterAt('New group');
-  await reads(admin, 'Name of the group', 'main');
+  await admin.page.waitForSelector('main form input:focus');
   await admin.page.keyboard.type('lab');
   await enterAt('Add a new rule');
   await admin.page.focus(field('Name of the rule'));

@@ -8,7 +8,7 @@
 
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
 import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
@@ -37,7 +37,7 @@ const settledMs = 300;
 
 export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, children }: PolicyFormProps) {
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The button that opened the form is gone while the form is open, so the heading gets the focus
     // afterwards.
     form.current?.querySelector<HTMLElement>('input, select')?.focus();
