@@ -245,13 +245,19 @@ function toldApart(usedBytes: number, limitBytes: number): [string, string] {
   return [`${formatCount(usedBytes)} B`, `${formatCount(limitBytes)} B`];
 }
 
-function percentOf(usedBytes: number, limitBytes: number): string {
-  // Rounded down, so that a threshold is never shown before it is reached. Big integers keep large products
-  // exact.
+/**
+ * Returns the percentage of a limit above 0, rounded down, so that a threshold is never shown before it is
+ * reached. Big integers keep large products exact.
+ */
+export function wholePercent(usedBytes: number, limitBytes: number): number {
   const hundredfold = usedBytes * 100;
-  const whole = Number.isSafeInteger(hundredfold)
+  return Number.isSafeInteger(hundredfold)
     ? (hundredfold - (hundredfold % limitBytes)) / limitBytes
     : Number((BigInt(usedBytes) * 100n) / BigInt(limitBytes));
+}
+
+function percentOf(usedBytes: number, limitBytes: number): string {
+  const whole = wholePercent(usedBytes, limitBytes);
   if (whole === 100 && usedBytes > limitBytes) return 'over 100 %';
   if (whole === 0 && usedBytes > 0) return 'under 1 %';
   return `${whole < 1000 ? whole : formatCount(whole)} %`;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { formatBytes, formatUse, parseSize, writeSize } from '../src/text.ts';
+import { formatBytes, formatUse, parseSize, wholePercent, writeSize } from '../src/text.ts';
 
 // The shape is that of the file, which the cases below walk through whole.
 const vectors: { readonly sizes: readonly { readonly text: string; readonly bytes: number | 'error' }[] } =
@@ -156,6 +156,21 @@ t.test('usage that differs from its limit never reads like it', async t => {
         const equal = used === limit;
         return (shown.used === shown.limit) === equal && (shown.percent === '100 %') === equal;
       }),
+    ),
+  );
+});
+
+t.test('a percentage is exact, and rounded down', async t => {
+  t.equal(wholePercent(2_900_000_000, 10_000_000_000), 29);
+  t.equal(wholePercent(57, 100), 57);
+  t.equal(wholePercent(999, 1000), 99);
+  t.equal(wholePercent(Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER), 99);
+  const limits = fc.oneof(fc.maxSafeNat(), fc.nat(3000)).filter(each => each > 0);
+  fc.assert(
+    fc.property(
+      limits,
+      fc.oneof(fc.maxSafeNat(), fc.nat(3000)),
+      (limit, used) => wholePercent(used, limit) === Number((BigInt(used) * 100n) / BigInt(limit)),
     ),
   );
 });

@@ -2,7 +2,13 @@
  * Assembles the Express application from the routes: finds the route, admits the caller, sends the answer.
  */
 
-import express, { type NextFunction, type Request, type Response, Router } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type NextFunction,
+  type Request,
+  type Response,
+  Router,
+} from 'express';
 import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
@@ -50,7 +56,7 @@ export function application(options: ApplicationOptions): express.Express {
   served.use(swaggerPage());
   served.use(metricsPage(options.metrics));
   if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
-  if (pages !== null) served.use(signInPages(pages), unsubscribePage(pages));
+  if (pages !== null) served.use(signInPages(pages), unsubscribePage(pages), hidesStore);
   app.use(served);
   app.use((request, response, next) => {
     const below = new URL(services.baseUrl()).pathname;
@@ -144,6 +150,8 @@ async function admittedTo({ access }: Route, asker: Asker): Promise<Caller> {
   if (access !== 'whoever is known') mustBeAllowed(caller, access);
   return caller;
 }
+
+const hidesStore: ErrorRequestHandler = (error, _request, _response, next) => next(asToldTo(nobody, error));
 
 /** Hides the store's address and fault from everybody but administrators. */
 function asToldTo(caller: Caller, error: unknown): unknown {

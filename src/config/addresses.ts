@@ -94,7 +94,7 @@ const masked = '********';
 
 /** A sound address without its user and password. */
 export function maskPassword(address: string): string {
-  return address.replace(/^([a-z+]+:\/\/)[^/@]*@/i, `$1${masked}@`);
+  return address.replace(/^([a-z+]+:\/\/)[^/]*@/i, `$1${masked}@`);
 }
 
 /** A text that was meant as an address, without all that could have been meant as a password. */

@@ -4,7 +4,7 @@ import { hungDisks } from '../health/index.ts';
 import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
 import { judgedKind } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
-import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
+import { fullDiskWords, totalOf } from '../quota/index.ts';
 import { filterMapInSlices } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
 import { type DaemonParts, outlookOf } from './api.ts';
@@ -71,7 +71,7 @@ async function summaryOf(parts: DaemonParts, since: number): Promise<Summary> {
   return {
     since,
     owners: figures,
-    storedBytes: bytesUnder(figures.usage, leafMask('size:all')),
+    storedBytes: totalOf(figures.usage),
     growthPerDay: past.growth?.perDay ?? null,
     promisedBytes: figures.promised,
     unlimitedOwners: figures.unlimited,

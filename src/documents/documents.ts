@@ -330,11 +330,11 @@ export class Documents {
     const { owners: known, writeBehind, usage, now, onApplied } = this.#options;
     if (isVersioned) this.#version += 1;
     this.#inForce.apply(changes);
-    // The note below replaces older records of these owners that still wait to be written.
+    // The note below replaces older records of owners that still wait to be written.
     const hasUsage = (key: string) => usage.hasUsage(key);
     const renewedOwners = known.change(owners, goneOwners, { now: now(), hasUsage });
     const written = [...owners, ...renewedOwners];
-    writeBehind.note({ owners: written });
+    writeBehind.note({ goneOwners, owners: written });
     onApplied({ documents: changes.changed, owners: written, renewedOwners, goneOwners });
   }
 }

@@ -74,26 +74,33 @@ const stores = {
 export type GiteaStore = keyof typeof stores;
 
 /**
- * Returns a function for the paths of files in these directories. It returns null if there is no app.ini, or
- * if the name is not valid.
+ * Returns a function for the paths of files in these directories. It returns null if app.ini cannot tell the
+ * directory, or if the name is not valid.
  */
 export function giteaFiles(
   kind: IniKind,
   file: string | null,
   env: Environment,
 ): (store: GiteaStore, name: string) => string | null {
-  const directories = new Map<GiteaStore, string>();
-  const directoryOf = (store: GiteaStore, config: string): string => {
-    const value = valuesOf(kind, config, env);
-    const { work, data } = directoriesOf(config, value);
-    const named = [value(stores[store].section, 'PATH'), value(`storage.${store}`, 'PATH')];
-    const content = store === 'lfs' ? value('server', 'LFS_CONTENT_PATH') : null;
-    return resolve(work, named.find(path => path !== null) ?? content ?? `${data}/${store}`);
+  const directories = new Map<GiteaStore, string | null>();
+  const directoryOf = (store: GiteaStore, config: string): string | null => {
+    try {
+      const value = valuesOf(kind, config, env);
+      const { work, data } = directoriesOf(config, value);
+      const named = [value(stores[store].section, 'PATH'), value(`storage.${store}`, 'PATH')];
+      const content = store === 'lfs' ? value('server', 'LFS_CONTENT_PATH') : null;
+      return resolve(work, named.find(path => path !== null) ?? content ?? `${data}/${store}`);
+    } catch (error) {
+      // The path is only told to people; nothing else depends on it.
+      if (error instanceof ForgeFault) return null;
+      throw error;
+    }
   };
   return (store, name) => {
     if (file === null || !/^[\w-]+(?:[./]\w+)*$/.test(name)) return null;
-    const directory = directories.get(store) ?? directoryOf(store, file);
-    directories.set(store, directory);
+    if (!directories.has(store)) directories.set(store, directoryOf(store, file));
+    const directory = directories.get(store) ?? null;
+    if (directory === null) return null;
     const { hash } = stores[store];
     const levels = hash === 0 ? [] : [name.slice(0, hash), name.slice(hash, 2 * hash)];
     return resolve(directory, ...levels, store === 'lfs' ? name.slice(2 * hash) : name);

@@ -140,7 +140,8 @@ async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: 
     const repository = releaseId === 0 ? byIssue.get(issueId) : byRelease.get(releaseId);
     const bytes = sizeOf(directory, textAt(row, 1));
     const owner = repository === undefined ? undefined : whose.repositories.get(repository);
-    sums.add(releaseId === 0 ? issues : releases, owner, bytes, 'attachments_orphaned');
+    // A file that is missing is no row: if most are, the disk is away, and the figures are held back.
+    if (bytes > 0) sums.add(releaseId === 0 ? issues : releases, owner, bytes, 'attachments_orphaned');
   };
   await eachRow(db, 'attachment', tables.attachment, take, { mostRows: attachmentRows });
   return sums;

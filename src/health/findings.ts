@@ -2,7 +2,7 @@
 
 import { walkersOf } from '../fleet/index.ts';
 import { isOfCluster, notFollowed } from '../layout/index.ts';
-import { renamedOwners } from '../ledger/index.ts';
+import { forgeSource, renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
@@ -198,15 +198,19 @@ function* sweeps({ storages, sweptAgoMs, sweepEveryMs, sweepError }: Observed): 
   }
 }
 
-function* sources({ ledger, trustedSocket }: Observed): Generator<Finding> {
+function* sources({ forge, ledger, trustedSocket }: Observed): Generator<Finding> {
   for (const { name, reportedAt, staleAfterMs, isStale } of ledger.sources.list) {
-    if (!isStale) continue;
+    // The fault of the forge has a finding of its own.
+    if (!isStale || (name === forgeSource && (forge?.fault ?? null) !== null)) continue;
     const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
     const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
     const message =
       `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
       `every ${staleAfterMs / 1000} s: its figures are stale`;
-    const mend = `start the reporting program again; if it no longer exists: ${removing}`;
+    const mend =
+      name === forgeSource
+        ? 'systemctl restart softquota; if that does not help, its log says what the reader of [forge] waits for'
+        : `start the reporting program again; if it no longer exists: ${removing}`;
     yield makeFinding('source_stale', message, mend);
   }
 }

@@ -48,6 +48,7 @@ export {
   createUser,
   deleteUser,
   editUser,
+  hasProfile,
   isOnlyFound,
   profileOf,
   setMailWanted,

@@ -27,6 +27,11 @@ export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
   return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
 }
 
+/** Tells whether an owner was made here or by a sign-in, and was not only found. */
+export function hasProfile(snapshot: Snapshot, ownerId: number): boolean {
+  return snapshot.get(profileKind, String(ownerId)) !== undefined;
+}
+
 export function administratorAddresses(snapshot: Snapshot): readonly string[] {
   const found = [...snapshot.all(profileKind)].flatMap(([, { isAdmin, email }]) =>
     isAdmin && email !== '' ? [email] : [],
@@ -99,7 +104,7 @@ function removeOf(changes: ChangeSet, ownerId: number, kinds: readonly Kind<unkn
 export function isOnlyFound(snapshot: Snapshot, { id, type }: OwnerRecord): boolean {
   return (
     type === 'user' &&
-    snapshot.get(profileKind, String(id)) === undefined &&
+    !hasProfile(snapshot, id) &&
     policy.assignedGroups(snapshot, id).length === 0 &&
     (snapshot.get(policy.allowanceKind, String(id)) ?? []).length === 0 &&
     policy.requestsOf(snapshot, id).length === 0 &&

@@ -209,7 +209,9 @@ export class OwnerGraces {
 
   async #finish(everybody: boolean): Promise<void> {
     const { documents } = this.#options.ledger;
-    if (everybody && this.#isTurn()) this.#endGone();
+    // The graces that this host saw in its turn are not written over those of another one.
+    if (!this.#isTurn()) for (const pending of this.#pending.values()) pending.clear();
+    else if (everybody) this.#endGone();
     const waiting = kinds.flatMap(kind =>
       [...(this.#pending.get(kind) ?? [])].map(([key, document]) => ({ kind, key, document })),
     );

@@ -152,7 +152,8 @@ export class ReconcileLoop {
         throw error;
       }
     }
-    await workInSlices(eachOf(this.#pending, reconcileNext));
+    // A busy owner, who changes again meanwhile, is for the next round.
+    await workInSlices(eachOf([...this.#pending], reconcileNext));
     const { policy } = ledger;
     // A changed policy may have removed members from groups, or whole groups, so all groups are reconciled.
     if (policy !== this.#policy) {
@@ -168,7 +169,7 @@ export class ReconcileLoop {
       const owner = owners.byId(id);
       return owner === undefined ? undefined : reconcile(owner.key);
     };
-    await workInSlices(eachOf(this.#fellows, reconcileFellow));
+    await workInSlices(eachOf([...this.#fellows], reconcileFellow));
   }
 }
 

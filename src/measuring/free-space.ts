@@ -52,6 +52,8 @@ interface Seen {
   /** Bytes of pushes that were allowed since that answer. */
   readonly takenBytes: number;
   readonly short: ShortDisk | null;
+  /** `short` at the last look, without the bytes that were subtracted since. */
+  readonly looked: ShortDisk | null;
 }
 
 export class FreeSpace {
@@ -110,7 +112,7 @@ export class FreeSpace {
   took(path: string, bytes: number): void {
     const [on] = this.#diskOf(this.#options.objectsOf(path));
     if (on === undefined) return;
-    const taken = this.#seen(on, on.disk, on.takenBytes + bytes);
+    const taken = this.#seen(on, on.disk, on.takenBytes + bytes, on.looked);
     this.#put(this.#disks.map(each => (each === on ? taken : each)));
   }
 
@@ -127,9 +129,10 @@ export class FreeSpace {
     this.#put(
       found.map(disk => {
         const before = known.get(disk.path);
-        if (disk.sizeBytes === null) return before ?? { disk, takenBytes: 0, short: null };
+        if (disk.sizeBytes === null) return before ?? { disk, takenBytes: 0, short: null, looked: null };
         const takenBytes = (before?.takenBytes ?? 0) - (takenBefore.get(disk.path) ?? 0);
-        return this.#seen(before, disk, takenBytes);
+        const seen = this.#seen(before, disk, takenBytes, before?.looked ?? null);
+        return { ...seen, looked: seen.short };
       }),
     );
   }
@@ -145,12 +148,11 @@ export class FreeSpace {
     return JSON.stringify(full.map(({ disk }) => disk.path));
   }
 
-  #seen(before: Seen | undefined, disk: WatchedDisk, takenBytes: number): Seen {
-    const was = before?.short ?? null;
+  #seen(before: Seen | undefined, disk: WatchedDisk, takenBytes: number, looked: ShortDisk | null): Seen {
     const freeBytes = disk.freeBytes && Math.max(0, disk.freeBytes - takenBytes);
-    const short = this.#standingOf({ ...disk, freeBytes }, was);
-    if (short?.state !== was?.state) this.#tell(disk.path, short);
-    return { disk, takenBytes, short };
+    const short = this.#standingOf({ ...disk, freeBytes }, looked);
+    if (short?.state !== before?.short?.state) this.#tell(disk.path, short);
+    return { disk, takenBytes, short, looked };
   }
 
   #standingOf(disk: WatchedDisk, before: ShortDisk | null): ShortDisk | null {

@@ -296,6 +296,7 @@ export class Measuring {
   /** Moves the units of owners after a forge has renamed them and their directories. */
   ownersRenamed(renames: readonly OwnerRename[]): void {
     const paths = moveUnits(this.#parts.ledger, renames);
+    for (const path of paths) if (this.#parts.ledger.units.unit(path) === undefined) this.pushes.forget(path);
     for (const path of paths.slice(0, mostWaiting)) this.measureSoon(path);
   }
 

@@ -250,17 +250,21 @@ export class Pushes implements PushServices, UnitPushes {
   async pass(): Promise<void> {
     const { ledger, scanner } = this.#options;
     const now = this.#clock.now();
-    const since = this.#clock.wall() - (now - this.#passedAt) - coarsestTimeMs;
+    const before = this.#passedAt;
+    const since = this.#clock.wall() - (now - before) - coarsestTimeMs;
     this.#passedAt = now;
+    let isAnswered = true;
     let units: string[] = [];
     for (const { name, leaf } of ledger.units.walkedBefore(Number.POSITIVE_INFINITY)) {
       // Times on a network file system come from another clock, and each look costs a request to a server.
       if (isRepository(leaf) && scanner().hasOwnTimes(name)) units.push(name);
       if (units.length < unitsPerQuestion) continue;
-      await this.#passOver(units, since);
+      isAnswered = (await this.#passOver(units, since)) && isAnswered;
       units = [];
     }
-    if (units.length > 0) await this.#passOver(units, since);
+    if (units.length > 0) isAnswered = (await this.#passOver(units, since)) && isAnswered;
+    // The next pass looks for what came since the last one that was answered.
+    if (!isAnswered) this.#passedAt = before;
   }
 
   close(): void {
@@ -270,17 +274,19 @@ export class Pushes implements PushServices, UnitPushes {
     this.#watched.clear();
   }
 
-  async #passOver(units: readonly string[], since: number): Promise<void> {
+  /** Returns false if the disk did not answer. */
+  async #passOver(units: readonly string[], since: number): Promise<boolean> {
     const [first = '/'] = units;
     const { measure, scanner } = this.#options;
     const found = await scanner()
       .ask('new quarantines', [units, since, measure(), scanner().links()], first, passDeadlineMs)
-      .catch(() => []);
-    if (this.#isClosed) return;
-    for (const { unit, there } of found) {
+      .catch(() => null);
+    if (this.#isClosed) return true;
+    for (const { unit, there } of found ?? []) {
       this.#saw(unit, { there, gone: [] });
       this.#recount(unit);
     }
+    return found !== null;
   }
 
   async #orByWorker(

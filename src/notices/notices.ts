@@ -58,7 +58,7 @@ export class Notices {
   #leaseTakenAt = Number.NEGATIVE_INFINITY;
   #leasedUntil = Number.NEGATIVE_INFINITY;
   #wholeAt = Number.NEGATIVE_INFINITY;
-  #lastFault: string | null = null;
+  readonly #faults = new Set<string>();
 
   constructor(options: NoticesOptions) {
     const { documents, settings } = options;
@@ -257,10 +257,13 @@ export class Notices {
     const { notices, position } = await readNotices(events, before, { now: at, isWhole });
     if (isWhole) this.#wholeAt = at;
     for (const notice of notices) this.#add(notice, null);
-    const digestAt = await this.#digest(position, at);
-    const next = { ...position, digestAt };
-    if (JSON.stringify(next.seen) !== JSON.stringify(before.seen) || digestAt !== before.digestAt)
-      this.#queue.put(positionKind, positionKey, next);
+    if (JSON.stringify(position.seen) !== JSON.stringify(before.seen))
+      this.#queue.put(positionKind, positionKey, position);
+    await this.#tryTo('the summary could not be made', async () => {
+      const digestAt = await this.#digest(position, at);
+      if (digestAt !== position.digestAt)
+        this.#queue.put(positionKind, positionKey, { ...position, digestAt });
+    });
   }
 
   /** Makes the summary if it is due; returns the time of the last one. */
@@ -290,12 +293,12 @@ export class Notices {
   async #tryTo(words: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      this.#lastFault = null;
+      this.#faults.delete(words);
     } catch (error) {
       // The store reports this failure itself.
       if (error instanceof SoftquotaError && error.code === 'store_away') return;
-      if (this.#lastFault !== words) this.#options.log.error({ err: error }, words);
-      this.#lastFault = words;
+      if (!this.#faults.has(words)) this.#options.log.error({ err: error }, words);
+      this.#faults.add(words);
     }
   }
 }

@@ -45,7 +45,9 @@ export async function readNotices(
       const known = seen.get(id);
       if (event.kind === 'policy') {
         if (known === undefined && policyThings.has(event.what)) {
-          changes.set(id, [...(changes.get(id) ?? []), event]);
+          const together = changes.get(id) ?? [];
+          together.push(event);
+          changes.set(id, together);
           isNew = true;
         }
       } else if (event.kind === 'refusal') {
@@ -82,8 +84,10 @@ function positionOf(
     .map(([id, { at, count }]): [string, number, number] => [id, at, count])
     .filter(([, at]) => at >= floor)
     .sort(([, a], [, b]) => a - b);
-  const kept = rows.slice(-mostSeen);
-  return { floor: rows.length > mostSeen ? (kept[0]?.[1] ?? floor) : floor, seen: kept, digestAt };
+  // Dropped events are below the floor, and so are those of the same moment.
+  const dropped = rows.at(-mostSeen - 1);
+  const from = dropped === undefined ? floor : dropped[1] + 1;
+  return { floor: from, seen: rows.filter(([, at]) => at >= from), digestAt };
 }
 
 type ToldEvent = EventOf<'threshold' | 'grace' | 'refusal' | 'request' | 'allowance'>;

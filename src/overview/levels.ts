@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { given } from '../given.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import * as quota from '../quota/index.ts';
+import { wholePercent } from '../text.ts';
 import { fieldsIn } from './event-shapes.ts';
 
 type Limits = Pick<quota.QuotaSettings, 'warnAt'>;
@@ -173,7 +174,7 @@ function isWorse(a: JudgedKind, b: JudgedKind): boolean {
 function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
-  return limit === -1 ? -1 : Math.floor((used / limit) * 100);
+  return limit === -1 ? -1 : wholePercent(used, limit);
 }
 
 /** Returns an owner's usage and a function that decides by it; null: the bytes cannot be added up. */

@@ -20,8 +20,8 @@ export class Policy {
   readonly #snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();
   readonly hasAllowances: boolean;
-  /** The sum of allowances by owner id, valid until the first of them ends. */
-  readonly #allowances = new Map<number, ActiveAllowance>();
+  /** The sum of allowances by owner id, valid from the time it was added up until the first of them ends. */
+  readonly #allowances = new Map<number, { readonly active: ActiveAllowance; readonly at: number }>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   /** Standings by assigned groups, for one list of default groups: many owners have the same groups. */
   #standings: { readonly defaults: readonly string[]; readonly found: Map<string, Standing> } | null = null;
@@ -76,10 +76,11 @@ export class Policy {
     const known = this.#allowances.get(ownerId);
     if (known === undefined && this.#snapshot.get(allowanceKind, String(ownerId)) === undefined) return null;
     const time = now();
-    if (known !== undefined && known.until > time) return known;
+    // A clock that was set back makes allowances run again.
+    if (known !== undefined && known.at <= time && time < known.active.until) return known.active;
     const active = activeAllowance(this.#snapshot, ownerId, time);
     if (active === null) this.#allowances.delete(ownerId);
-    else this.#allowances.set(ownerId, active);
+    else this.#allowances.set(ownerId, { active, at: time });
     return active;
   }
 

@@ -11,12 +11,6 @@ export const mostAlternateSteps = 6;
 
 const mostBytes = 64 * 1024;
 
-/** Returns the directories from which a directory of objects borrows, at most a hundred. */
-export function alternatesOf(objects: string): readonly string[] {
-  const { lines } = readAlternates(objects, true);
-  return lines.slice(0, mostAlternates).map(line => alternateAt(objects, line));
-}
-
 /** Reads the lines of `info/alternates`. `follow`: it may be a link; `isWhole`: false if it is too long. */
 export function readAlternates(
   objects: string,

@@ -8,7 +8,6 @@
 
 export {
   alternateAt,
-  alternatesOf,
   mostAlternateSteps,
   mostAlternates,
   readAlternates,

@@ -84,6 +84,7 @@ export class Pool {
   readonly #waiting: Readonly<Record<Urgency, Map<string, Entry[]>>> = { soon: new Map(), sweep: new Map() };
   /** Hands out tasks from time to time, while there are walks, in case a walker makes no progress. */
   #watch: NodeJS.Timeout | null = null;
+  #isThreadMissed = false;
   /** Walkers that died since the last result. */
   #deaths = 0;
   #isPriorityTold = false;
@@ -184,7 +185,24 @@ export class Pool {
       if (this.#walkers.size - Math.min(stuck.length, mostUncounted) >= workers) return;
       const next = this.#next(devices);
       if (next === null) return;
-      void this.#walk(next, this.#take(next));
+      const thread = this.#thread();
+      if (thread === null) return;
+      void this.#walk(next, thread, this.#take(next));
+    }
+  }
+
+  /** Returns a thread for a walker; null: the system gives none now, and is asked again in a moment. */
+  #thread(): DiskThread | null {
+    const { threads, options } = this.#parts;
+    this.#watch ??= setInterval(() => this.#handOut(), slowMs / 2).unref();
+    try {
+      const thread = threads.take('walker');
+      this.#isThreadMissed = false;
+      return thread;
+    } catch (error) {
+      if (!this.#isThreadMissed) options.log.warn({ err: error }, 'no thread can be started: walks wait');
+      this.#isThreadMissed = true;
+      return null;
     }
   }
 
@@ -223,13 +241,11 @@ export class Pool {
   }
 
   /** Has a thread walk a batch for a moment. Tasks without a result are handed out again. */
-  async #walk(kind: Kind, entries: readonly Entry[]): Promise<void> {
+  async #walk(kind: Kind, thread: DiskThread, entries: readonly Entry[]): Promise<void> {
     const { context, cacheFile, threads } = this.#parts;
-    const thread = threads.take('walker');
     const batch = entries.map(entry => ({ ...entry, start: this.#start() }));
     const walker: Walker = { ...kind, thread, batch };
     this.#walkers.add(walker);
-    this.#watch ??= setInterval(() => this.#handOut(), slowMs / 2).unref();
     beginTask(thread.shared);
     for (const { job } of batch) job.begin?.();
     const tasks = batch.map(({ job }) => ({ task: job.task, ...this.#termsOf(job.task) }));

@@ -290,7 +290,10 @@ export class UnitMeasuring {
   /** Handles a path without a unit: a known one is gone, unless its storage is away. */
   async #missing(path: string, { tracks }: Layout, { seq }: Start): Promise<TargetOutcome> {
     const { figures, log } = this.#scanner;
-    if (figures.knownBytes(path) === undefined) return 'none';
+    if (figures.knownBytes(path) === undefined) {
+      this.#counts.drop(path);
+      return 'none';
+    }
     // The missing storage is reported already; the next sweep finds out whether it is back.
     if (figures.missesKeys() || [...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
     const roots = await this.#checkRoots();

@@ -3,14 +3,19 @@
  * never does.
  */
 
+import { renameSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
+import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
 import { getRoute } from '../../src/api/route.ts';
 import { SoftquotaError } from '../../src/errors.ts';
+import { secretKeysOf } from '../../src/oauth/index.ts';
 import { served } from '../served.ts';
+import { messageOf, userOf } from './people.ts';
 import { World } from './world.ts';
 
 t.test("a mistake of softquota's own is 500 without a word about it, and the log has all", async t => {
@@ -150,4 +155,28 @@ t.test('no token is ever in the log, nor is a body', async t => {
   const log = world.log.join('');
   t.match(log, 'softquota answers');
   for (const each of [token, basic, secret, made]) t.notOk(log.includes(each), each);
+});
+
+t.test('who follows the link of a mail while the store is away does not read where it is', async t => {
+  const secret = 'a key for secrets of at least 32 characters';
+  const threads: Worker[] = [];
+  const collect = (thread: Worker) => void threads.push(thread);
+  process.on('worker', collect);
+  const world = await World.open(t, { settings: { security: { SECRET_KEY: secret } } });
+  process.off('worker', collect);
+  const { id } = await userOf(world, 'alice');
+  const token = secretKeysOf([secret]).seal(String(id), 'unsubscribe from notices');
+  const link = new URL(`unsubscribe?${new URLSearchParams({ token })}`, world.url);
+  t.equal((await fetch(link)).status, 200);
+
+  // A thread of the store that is started again finds no file.
+  const file = join(world.directory, 'data', 'softquota.db');
+  renameSync(file, `${file}.aside`);
+  await threads.find(({ threadName }) => threadName === 'store')?.terminate();
+  const refused = await fetch(link, { method: 'POST' });
+  t.equal(refused.status, 503);
+  const message = 'the store cannot be written at the moment: try again soon';
+  t.equal(messageOf({ json: await refused.json() }), message);
+  renameSync(`${file}.aside`, file);
+  t.equal((await fetch(link, { method: 'POST' })).status, 200, 'and it works once the store is back');
 });

@@ -189,6 +189,20 @@ t.test('the state of an owner is that of the worst kind of data, wherever it is 
   await world.must(404, 'GET', `${path}?group=nothere`);
 });
 
+t.test('a percentage of the limit is exact in each row, and in the order by it', async t => {
+  const world = await World.open(t, { settings: { 'quota.default': { TOTAL: '10 GB' } } });
+  await world.report('bob', 'size:git:lfs', 2_900_000_000);
+  await world.report('alice', 'size:git:lfs', 2_890_000_000);
+  const rows = await list(world, '?sort=percent&limit=2');
+  t.strictSame(
+    rows.map(({ name, percent }) => [name, percent]),
+    [
+      ['bob', 29],
+      ['alice', 28],
+    ],
+  );
+});
+
 t.test('a default group is also that of owners who are in none', async t => {
   const world = await World.open(t, { settings: { quota: { ENABLED: 'true', DEFAULT_GROUPS: 'free' } } });
   await peopled(world);

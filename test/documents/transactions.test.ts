@@ -19,7 +19,8 @@ import {
   setGroups,
 } from '../../src/policy/index.ts';
 import type { Work } from '../../src/slices.ts';
-import { lfs, openLosable, settings, used, World, walk } from '../ledger/world.ts';
+import { type Changes, openStore } from '../../src/store/index.ts';
+import { lfs, openLosable, openOn, settings, used, World, walk } from '../ledger/world.ts';
 
 const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };
 
@@ -216,6 +217,35 @@ t.test('a renamed owner keeps groups; what lies on the disk is as the disk says'
     t.not(each.ownerUsage('alice').id, before);
     t.ok(allowed(each, 'alice'), 'nothing is left under the old name');
   }
+});
+
+t.test('an owner who is renamed or deleted before it is written behind does not come back', async t => {
+  const world = new World(t);
+  const store = await openStore({ file: world.file });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const holding = {
+    ...store,
+    write: async (changes: Changes) => {
+      if (changes.units !== undefined) await released;
+      await store.write(changes);
+    },
+  };
+  const ledger = await openOn(holding);
+  t.teardown(async () => {
+    release();
+    await ledger.close();
+  });
+  walk(ledger, 'bob/app', 100);
+  await ledger.documents.transact(transaction => {
+    transaction.createOwner('alice', 'user');
+    transaction.createOwner('carol', 'user');
+  });
+  await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'zoe', () => false));
+  await ledger.documents.transact(transaction => transaction.deleteOwner('carol'));
+  release();
+  await ledger.close();
+  const again = await world.open();
+  t.strictSame([...again.owners()].map(({ name }) => name).sort(), ['bob', 'zoe']);
 });
 
 /** Lays down as many rules as somebody may lay down at once, with a rest after each. */

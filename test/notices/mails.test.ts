@@ -277,6 +277,23 @@ t.test('a template that an administrator replaces is used, and ours where it is 
   );
 });
 
+t.test('while no summary can be made, each event is told once, and the summary comes later', async t => {
+  const mailbox = await Mailbox.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port, { digest: '0 8 * * 1' }) });
+  await world.pass(1000, 2);
+  await world.user('alice', 'alice@git.example');
+  world.summaryFault = new Error('the past cannot be read');
+  await world.pass(3 * dayMs);
+  await world.store('alice', 8500);
+  await world.pass(minuteMs, 3);
+  const taken = () => mailbox.take().map(({ subject }) => subject);
+  t.strictSame(taken(), ['[softquota] 80 % of the limit is reached: alice uses 8.5 kB of 10 kB (85 %).']);
+  t.match(world.logged.join(), /the summary could not be made/);
+  world.summaryFault = null;
+  await world.pass(minuteMs, 3);
+  t.strictSame(taken(), ['[softquota] 1 over, 1 near their limits; 12 MB stored']);
+});
+
 t.test('a week in fast motion: warnings, an allowance that ends, and the summary on Monday', async t => {
   const mailbox = await Mailbox.open(t);
   const digest = '0 8 * * 1';

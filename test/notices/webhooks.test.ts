@@ -1,10 +1,31 @@
 /** Webhooks: every event comes once, signed, whatever the receiver does, or is in the list of dead ones. */
 
 import t from 'tap';
+import type { ReadPosition } from '../../src/notices/kinds.ts';
+import { readNotices } from '../../src/notices/reader.ts';
 import { postWebhook } from '../../src/notices/webhook.ts';
+import type { EventOf } from '../../src/overview/index.ts';
 import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { opensslSignature, Receiver } from './receiver.ts';
 import { dayMs, hookAt, hooked, hourMs, minuteMs, secret, World } from './world.ts';
+
+/** An event of an owner who came near the limit. */
+function crossing(id: string, at: number): EventOf<'threshold'> {
+  return {
+    id,
+    at: new Date(at).toISOString(),
+    kind: 'threshold',
+    owner: 'alice',
+    direction: 'up',
+    from: null,
+    to: 80,
+    subjects: [],
+    used: 8500,
+    limit: 10_000,
+    group: null,
+    rule: null,
+  };
+}
 
 t.test('a crossing is posted once, and its signature is that of openssl', async t => {
   const receiver = await Receiver.open(t);
@@ -64,6 +85,30 @@ t.test('after a clock that was wrong is set right, notices go on', async t => {
     [80, 'limit'],
     'and none comes twice',
   );
+});
+
+t.test('of more events than are remembered, none is told again', async t => {
+  const now = Date.parse('2026-11-21T09:00:00Z');
+  // Events of one moment are the oldest five, of which two could be remembered.
+  const events = Array.from({ length: 10_003 }, (_, n) => crossing(`t-${n}`, now - 1 - Math.min(n, 9998)));
+  const record = {
+    list: async ({ after = '0', limit = 0 }) => {
+      const end = Number(after) + limit;
+      return { events: events.slice(Number(after), end), next: end < events.length ? String(end) : null };
+    },
+  };
+  const read = (before: ReadPosition) => readNotices(record, before, { now, isWhole: true });
+  const first = await read({ floor: now - dayMs, seen: [], digestAt: null });
+  t.equal(first.notices.length, events.length);
+  const second = await read(first.position);
+  t.strictSame(second.notices, []);
+  events.unshift(crossing('t-new', now));
+  const third = await read(second.position);
+  t.strictSame(
+    third.notices.map(({ id }) => id),
+    ['t-new'],
+  );
+  t.strictSame((await read(third.position)).notices, []);
 });
 
 t.test('what a receiver does not take is sent again with growing waits, over restarts', async t => {

@@ -63,6 +63,8 @@ export class World {
   /** While it is set, the store takes no documents. */
   takesNothing: SoftquotaError | null = null;
   faults: PresentFaults = { faults: [], unknown: [] };
+  /** While it is set, no summary can be made. */
+  summaryFault: Error | null = null;
   summary: Summary = {
     since: 0,
     owners: { owners: 3, over: 1, near: 1 },
@@ -154,7 +156,10 @@ export class World {
       baseUrl: () => baseUrl,
       now: () => clock.wallMs,
       present: () => this.faults,
-      summary: async since => ({ ...this.summary, since }),
+      summary: async since => {
+        if (this.summaryFault !== null) throw this.summaryFault;
+        return { ...this.summary, since };
+      },
       log: { ...silentLog, error: tell, warn: tell },
     });
   }

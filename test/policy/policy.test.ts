@@ -7,9 +7,11 @@ import { type ChangeSet, DocumentsInForce } from '../../src/documents/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
   addRuleToGroup,
+  allowanceKind,
   assign,
   assignedGroups,
   assignmentKind,
+  createAllowance,
   createGroup,
   createRule,
   deleteGroup,
@@ -260,6 +262,18 @@ t.test('a draft shows its own changes, and the store none of them before they ar
   t.match(new Policy(changes).standing(1, []).assigned, [{ name: 'free' }]);
   t.equal(groupNamed(store, 'free'), undefined);
   t.strictSame(new Policy(store).standing(1, []), { assigned: [], defaults: [] });
+});
+
+t.test('an allowance that has ended counts again once the clock is set back before its end', async t => {
+  const changes = new DocumentsInForce([allowanceKind], []).changeSet();
+  const given = { why: '', grantedBy: null, grantedAt: 0, request: null, automatic: false };
+  createAllowance(changes, 1, { ...given, bytes: 5000, until: 10_000 });
+  createAllowance(changes, 1, { ...given, bytes: 100, until: 30_000 });
+  const policy = new Policy(changes);
+  const bytesAt = (time: number) => policy.allowanceOf(1, () => time)?.bytes;
+  t.strictSame([5000, 20_000, 5000, 20_000].map(bytesAt), [5100, 100, 5100, 100]);
+  t.equal(bytesAt(30_000), undefined);
+  t.equal(bytesAt(20_000), 100, 'also where none was left');
 });
 
 t.test('a group with rules is created whole or not at all, and every fault is named', async t => {

@@ -15,7 +15,7 @@ import * as policy from '../../policy/index.ts';
 import * as quota from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import { isoTime } from '../../text.ts';
+import { isoTime, wholePercent } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
@@ -206,7 +206,7 @@ export async function reportOf(
 }
 
 function percentOf({ used, limit }: Pick<wire.OwnerRow, 'used' | 'limit'>): number | null {
-  return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
+  return limit === null || limit <= 0 || used === null ? null : wholePercent(used, limit);
 }
 
 export const askedDecision = { subject: wire.askedSubject, size: wire.askedSize } as const;

@@ -12,12 +12,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { encodePath, isOfGitaly } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
-import { formatBytes } from '../../text.ts';
+import { formatBytes, printable } from '../../text.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
 import { CollectionPlan } from './collection-plan.ts';
 import { DiskQueues } from './disk-queues.ts';
-import { identity } from './files.ts';
-import { lentObjects } from './lent-objects.ts';
+import { Loans } from './loans.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
 import { collect, writeBitmap } from './space/collect.ts';
@@ -83,8 +82,7 @@ export class Reclaim {
   readonly #looking: NodeJS.Timeout;
   readonly #queues = new DiskQueues();
   readonly #signal: AbortSignal;
-  /** The object directories that other repositories borrow from. */
-  #lent: ReadonlySet<string> = new Set();
+  readonly #loans = new Loans();
   mark = '';
   #rounds: Promise<void> = Promise.resolve();
 
@@ -292,8 +290,13 @@ export class Reclaim {
     try {
       await this.#options.repositories.start();
       await this.#findLent(new Pace(1, this.#signal));
-      if (await this.#isLent(path))
+      if (await this.#loans.isLender(path))
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
+      const { unclear } = this.#loans;
+      if (unclear !== null)
+        throw new UnusableRepository(
+          `nothing is deleted: it cannot be told whose objects ${printable(unclear)} uses (objects/info/alternates)`,
+        );
       const { before, after } = await withView(
         path,
         { program: gitFor(path), objects: repositories.objectsPathOf(path) },
@@ -330,22 +333,16 @@ export class Reclaim {
   }
 
   async #findLent(pace: Pace): Promise<void> {
-    const before = this.#lent;
-    this.#lent = await lentObjects(this.#known.keys(), pace);
-    if (before.size === 0 && this.#lent.size === 0) return;
+    const wasAny = this.#loans.isAny;
+    await this.#loans.look(this.#known.keys(), pace);
+    if (!wasAny && !this.#loans.isAny) return;
     for (const [path, known] of [...this.#known]) {
       if (known.figures.measured === null) continue;
-      const lent = await this.#isLent(path);
+      const lent = await this.#loans.isLender(path);
       const { measured } = known.figures;
       if (measured !== null && measured.lent !== lent)
         this.#publish(known, { measured: { ...measured, lent } });
     }
-  }
-
-  async #isLent(path: string): Promise<boolean> {
-    if (this.#lent.size === 0) return false;
-    const objects = await identity(`${path}/objects`);
-    return objects !== null && this.#lent.has(objects);
   }
 
   async #tell(
@@ -358,7 +355,7 @@ export class Reclaim {
       object_bytes: stored.bytes,
       reachable_bytes: reachableBytes,
       unreachable_bytes: unreachableBytes,
-      lent: await this.#isLent(path),
+      lent: await this.#loans.isLender(path),
     };
     this.#publish(known, { ...more, measured, fault: null });
   }

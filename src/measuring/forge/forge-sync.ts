@@ -217,7 +217,7 @@ export class ForgeSync {
         log.error({ code, err: cause }, `the last known figures of the forge are used: ${message}`);
       }
       // Figures that were read and not taken over have to be read again.
-      this.#atLeast('anew');
+      this.#atLeast(mode === 'accepted' ? mode : 'anew');
       this.#failures++;
       return Math.min(longestRestMs, pollMs * 2 ** Math.min(this.#failures - 1, 6));
     }

@@ -11,6 +11,7 @@ import {
   createUser,
   deleteUser,
   editUser,
+  hasProfile,
   isOnlyFound,
   membersOf,
   profileOf,
@@ -119,7 +120,11 @@ function syncOwner(transaction: Transaction, told: ForgeOwner): void {
   changes.put(forgeLinkKind, String(owner.id), link);
 }
 
-/** Links a forge owner to the local one of that name; another forge owner who still has it is renamed. */
+/**
+ * Links a forge owner to the local one of that name; another forge owner who still has it is renamed. An
+ * account here keeps its rights: its name may have come by a sign-in from elsewhere, or an administrator may
+ * have taken the rights away before a backup was restored.
+ */
 function linked(transaction: Transaction, { id, name, type, email, isAdmin }: ForgeOwner): OwnerRecord {
   const { changes } = transaction;
   makeRoom(transaction, name, id);
@@ -131,7 +136,7 @@ function linked(transaction: Transaction, { id, name, type, email, isAdmin }: Fo
     name,
     type,
     ...(profile.email === '' && email !== '' ? { email } : {}),
-    ...(isAdmin && type === 'user' && !profile.isAdmin ? { isAdmin } : {}),
+    ...(isAdmin && type === 'user' && !hasProfile(changes, found.id) ? { isAdmin } : {}),
   });
 }
 

@@ -116,6 +116,39 @@ t.test('a repository that lends its objects says so', async t => {
   t.ok((await readdir(join(fork, 'objects/pack'))).length === 0);
 });
 
+t.test('a loan holds while the borrower is away, and through a directory that is no unit', async t => {
+  const { repository, path, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  await push('big', 100_000);
+  const between = repository.server.path('between');
+  await repository.git('clone', '-q', '--bare', '--shared', path, between);
+  const fork = repository.server.path('git/bob/one.git');
+  await repository.git('clone', '-q', '--bare', '--shared', between, fork);
+  await repository.push(':big');
+  reclaim.start();
+  t.equal((await next()).measured?.lent, true);
+  // A file system below that is not mounted any more looks so, and the walk waits for it.
+  await rename(join(fork, 'objects'), join(fork, 'away'));
+  await t.rejects(reclaim.collectNow(path), /another repository uses its objects/);
+  await rename(join(fork, 'away'), join(fork, 'objects'));
+  t.equal((await repository.server.git(['fsck', '--full'], fork)).code, 0);
+});
+
+t.test('nothing is deleted while it cannot be told whose objects a repository uses', async t => {
+  const { repository, path, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  const other = repository.server.path('git/bob/one.git');
+  await repository.git('clone', '-q', '--bare', path, other);
+  reclaim.start();
+  await next();
+  for (const odd of ['"/srv/a\\nb/objects"\n', '/srv/none\n'.repeat(101), 'x'.repeat(70_000)]) {
+    await writeFile(join(other, 'objects/info/alternates'), odd);
+    await t.rejects(reclaim.collectNow(path), { message: new RegExp(`whose objects ${other} uses`) });
+  }
+  await rm(join(other, 'objects/info/alternates'));
+  await reclaim.collectNow(path);
+});
+
 t.test('of objects to which another repository has a link nothing is deleted', async t => {
   const { repository, path, reclaim, next, push } = await open(t);
   await push('main', 5000);

@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap';
 import type { ForgeOwner } from '../../../src/forge/index.ts';
-import { identityKinds } from '../../../src/identity/index.ts';
+import { createUser, identityKinds, profileOf } from '../../../src/identity/index.ts';
 import { ForgeNames } from '../../../src/measuring/forge/names.ts';
 import { syncOwners } from '../../../src/measuring/forge/owners.ts';
 import { forgeLinkKinds } from '../../../src/measuring/index.ts';
@@ -65,4 +65,21 @@ t.test('names that were given on in a row, and in a ring, keep their data apart'
   set({ 1: 'c', 2: 'b' });
   await names.settle('b', true);
   t.strictSame(of('b', 'c', 'd'), [200, 100, 300]);
+});
+
+t.test('an administrator of the forge is one here, unless the name has an account here', async t => {
+  const { documents, walks } = await new World(t, { kinds: [...identityKinds, ...forgeLinkKinds] }).open();
+  await documents.transact(transaction => createUser(transaction, { name: 'alice' }));
+  walk({ walks }, 'bob/app', 100);
+  const names = ['alice', 'bob', 'carol'];
+  const told = names.map(
+    (name, at): ForgeOwner => ({ id: at + 1, name, type: 'user', email: '', isAdmin: true }),
+  );
+  const { refused } = await documents.transactInSlices(transaction => syncOwners(transaction, told));
+  t.strictSame(refused, []);
+  const administrators = names.filter(name => {
+    const owner = documents.owners.named(name);
+    return owner !== undefined && profileOf(documents.snapshot, owner.id).isAdmin;
+  });
+  t.strictSame(administrators, ['bob', 'carol'], 'bob was only found on the disk, and carol is new');
 });

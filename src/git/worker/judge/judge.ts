@@ -103,7 +103,8 @@ async function judgeIn(
   const tips = tipsAfter(refs, changes, kinds, settings);
   if (tips === null) return refused(cannotTell);
   const [before, after, brought] = await Promise.all([
-    weigh(view, [...refs.values.values()]),
+    // A copy of what is there, in another form, must not make it look larger.
+    weigh(view.stored, [...refs.values.values()]),
     weigh(view, tips),
     push.quarantine === null ? { bytes: 0, sample: null } : broughtBy(push.objects, push.quarantine),
   ]);

@@ -10,7 +10,7 @@ import { access, constants, lstat, readdir, realpath, rm } from 'node:fs/promise
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodePath, encodePath } from '../../../layout/index.ts';
-import { entryNames, identity, isGone, isThere } from '../files.ts';
+import { boundedText, entryNames, identity, isGone, isThere } from '../files.ts';
 import { isAlive, staleMs, workAlone } from './gc-lock.ts';
 import { isAtLeast } from './git-programs.ts';
 import { mustHaveNoMounts, writableByOthers } from './inspect.ts';
@@ -30,6 +30,8 @@ const shortestExpireMs = 600_000;
 export async function collect(view: RepositoryView, options: CollectOptions) {
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
+  if ((boundedText(`${view.path}/info/grafts`, 1) ?? '') !== '')
+    throw new UnusableRepository('nothing is deleted: its history has grafts (info/grafts)');
   mustHaveNoMounts(view.objects);
   await mustHaveOwnObjects(view);
   // Other users could put a link to another repository there at the moment in which git deletes.

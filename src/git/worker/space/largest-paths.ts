@@ -24,6 +24,8 @@ const mostCandidates = 60;
 const mostVersions = 50_000;
 /** Number of paths beyond which the smaller half is forgotten. */
 const mostRemembered = 200_000;
+/** Longer ones belong to nobody's files, and so many of them would fill the memory. */
+const longestPath = 1024;
 const mostPossiblePointers = 500_000;
 /** A version with as many names, such as an empty file, belongs to none of them. */
 const mostNamesKnown = 20;
@@ -75,7 +77,7 @@ export async function largestPaths(
       bytes += Number(disk);
       if (type !== 'blob') return;
       if (Number(size) < longestPointer) addPossible(name);
-      if (path === '') return;
+      if (path === '' || path.length > longestPath) return;
       const sum = sums.get(path);
       if (sum === undefined) sums.set(ownText(path), { bytes: Number(disk), versions: 1 });
       else {
@@ -184,7 +186,8 @@ async function findOtherNames(
     id = null;
     // rev-list cuts names off at a line feed, too.
     const [path = ''] = record.split('\n', 1);
-    if (paths !== undefined && paths.size < mostNamesKnown) paths.add(ownText(path));
+    if (paths !== undefined && paths.size < mostNamesKnown && path.length <= longestPath)
+      paths.add(ownText(path));
   };
   const args = ['--stdin', '--root', '-r', '-c', '-z', '--raw', '--no-renames', '--no-commit-id'];
   try {

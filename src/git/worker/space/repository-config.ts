@@ -69,8 +69,9 @@ function isOff(value: string | undefined): boolean {
 function keptBecause(values: ReadonlyMap<string, string>): string | null {
   if (!isOff(values.get('extensions.preciousobjects'))) return 'its config has extensions.preciousObjects';
   if (values.has('extensions.partialclone')) return 'it is a partial clone';
+  // git takes `false` as `never`.
   for (const key of ['gc.pruneexpire', 'gc.cruftexpiration'])
-    if (values.get(key)?.toLowerCase() === 'never') return `its config has ${key} = never`;
+    if (/^(?:never|false)$/i.test(values.get(key) ?? '')) return `its config has ${key} = ${values.get(key)}`;
   return null;
 }
 

@@ -57,6 +57,8 @@ const ownConfig = '[core]\n\tdeltaBaseCacheLimit = 32m\n';
 
 const linked = ['refs', 'packed-refs', 'worktrees', 'shallow', 'index', 'reftable'];
 const longestHead = 4096;
+/** In the output of git. */
+const longestLine = 4 * 1024 * 1024;
 const longestWords = 1000;
 const mostOutput = 16 * 1024 * 1024;
 /** `rev-list` of ten million objects takes over a gigabyte, and a repack holds what it compresses. */
@@ -126,6 +128,20 @@ export class RepositoryView {
     }
   }
 
+  /** The repository without what the push brings; it ends with this view. */
+  get stored(): RepositoryView {
+    const { path, program, objects, limits, settings, hasAlternates, used } = this;
+    return new RepositoryView(
+      path,
+      { program, objects },
+      limits,
+      settings,
+      hasAlternates,
+      this.#folder,
+      used,
+    );
+  }
+
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
   async git(
     args: readonly string[],
@@ -172,6 +188,7 @@ export class RepositoryView {
         const lines = (rest + piece.toString('latin1')).split(end);
         rest = lines.pop() ?? '';
         for (const line of lines) take(line);
+        if (rest.length > longestLine) throw new UnusableRepository('it has a name of more than 4 MiB');
       },
     );
     signal.throwIfAborted();

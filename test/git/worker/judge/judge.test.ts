@@ -212,6 +212,27 @@ t.test('what a repository borrows takes nothing there', async t => {
   t.equal((await world.push(['--force', 'HEAD:topic'])).code, 0);
 });
 
+t.test('copies of what is borrowed do not make a repository look larger before', async t => {
+  const world = await full(t);
+  const lender = join(world.folder, 'lender.git');
+  await world.must('git', ['clone', '-q', '--bare', world.bare, lender]);
+  await writeFile(join(world.bare, 'objects/info/alternates'), `${lender}/objects\n`);
+  await world.must('sh', ['-c', `rm -r ${world.bare}/objects/??`]);
+  await world.must('git', ['-C', world.bare, 'config', 'receive.unpackLimit', '1']);
+  await world.add('fresh', 150_000, { orphan: true });
+  // A pack that brings what is borrowed, too.
+  const all = await world.git('rev-list', '--objects', '--no-object-names', 'main', 'fresh', '--');
+  const packing = { cwd: world.work, input: `${all}\n`, encoding: 'latin1' } as const;
+  const { stdout: pack } = await world.run('git', ['pack-objects', '-q', '--stdout'], packing);
+  const [before, after] = [await world.git('rev-parse', 'main'), await world.git('rev-parse', 'fresh')];
+  const command = `${before} ${after} refs/heads/main\0report-status`;
+  const line = `${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`;
+  const input = Buffer.from(`${line}${pack}`, 'latin1');
+  const { stdout } = await world.run('git', ['receive-pack', world.bare], { input });
+  t.match(stdout, /ng refs\/heads\/main pre-receive hook declined/);
+  t.match(world.last, /take 0 B now, and would take 15\d(?:\.\d)? kB afterwards/);
+});
+
 t.test('without a worker, and with one that goes away, such pushes stay refused', async t => {
   const world = await full(t);
   await withoutLarge(world);

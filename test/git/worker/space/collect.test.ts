@@ -185,6 +185,9 @@ t.test('nothing is deleted where the repository says so, or another collection r
   const repository = await Repository.open(t);
   await repository.commit({ a: 1000 });
   await repository.push('main', 'main:other');
+  await writeFile(join(repository.path, 'info/grafts'), `${'0'.repeat(40)}\n`);
+  await t.rejects(collect(await repository.view(t), options), /its history has grafts/);
+  await rm(join(repository.path, 'info/grafts'));
   const lock = join(repository.path, 'gc.pid');
   await writeFile(lock, `${process.ppid} ${hostname()}`);
   const view = await repository.view(t);
@@ -257,7 +260,7 @@ t.test('sha256, shared permissions and a bitmap', async t => {
 });
 
 t.test('a collection that is stopped or killed at any moment loses nothing', async t => {
-  t.setTimeout(120_000);
+  t.setTimeout(isLong ? 900_000 : 120_000);
   const repository = await Repository.open(t);
   for (let at = 0; at < 12; at++) await repository.commit({ [`f${at}`]: 20_000, same: 50_000 });
   await repository.push('main', 'main:gone');
@@ -298,7 +301,7 @@ async function unfinished({ path }: Repository): Promise<readonly string[]> {
 }
 
 t.test('of a git that is killed at any moment nothing stays, and all that others made does', async t => {
-  t.setTimeout(120_000);
+  t.setTimeout(isLong ? 900_000 : 120_000);
   const repository = await Repository.open(t);
   for (let at = 0; at < 8; at++) await repository.commit({ [`f${at}`]: 300_000 });
   await repository.push('main');

@@ -123,6 +123,28 @@ t.test('a deep tree and long names end, in an answer of bounded length', async t
   t.ok(text.length < 200_000);
 });
 
+t.test('long names of many files take no memory, and a name without an end is a fault', async t => {
+  const repository = await Repository.open(t);
+  const blob = (await repository.git('hash-object', '-w', '/dev/null')).trim();
+  const commit = async (letter: string, length: number) => {
+    // One directory with a long name, and files below; git's fast-import does not take it.
+    const files = Array.from({ length: 2000 }, (_, at) => `100644 blob ${blob}\tf${at}\n`).join('');
+    const tree = await run('git', ['mktree'], { cwd: repository.clone, input: files });
+    const above = await run('git', ['mktree'], {
+      cwd: repository.clone,
+      input: `040000 tree ${tree.stdout.trim()}\t${letter.repeat(length)}\n`,
+    });
+    const made = await repository.git('commit-tree', '-m', letter, above.stdout.trim());
+    await repository.git('update-ref', 'refs/heads/long', made.trim());
+    await repository.push('+long');
+  };
+  await commit('a', 1_000_000);
+  const view = await repository.view(t);
+  t.same((await explainSpace(view)).paths, []);
+  await commit('b', 5_000_000);
+  await t.rejects(explainSpace(await repository.view(t)), /a name of more than 4 MiB/);
+});
+
 t.test('work that takes longer than its time ends, and so does work that is stopped', async t => {
   const repository = await Repository.holding(t, { a: 1000 });
   const view = await repository.view(t);

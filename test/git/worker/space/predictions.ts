@@ -65,6 +65,8 @@ export async function predictions(
 async function removeFiles(path: string, names: readonly string[]): Promise<void> {
   const exported = await run('git', ['fast-export', '--all', '--signed-tags=strip', '--no-data'], {
     cwd: path,
+    // Lengths are those of bytes.
+    encoding: 'latin1',
   });
   if (exported.code !== 0) throw new Error(exported.stderr);
   const changes = new Set(names.flatMap(name => [` ${name}`, ` ${JSON.stringify(name)}`]));

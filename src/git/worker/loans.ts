@@ -1,0 +1,89 @@
+/** The object directories that repositories lend to others, each as its `identity`. */
+
+import { alternateAt, mostAlternateSteps, mostAlternates, readAlternates } from '../../scan/index.ts';
+import { identity } from './files.ts';
+import type { Pace } from './repository-walk.ts';
+
+interface Loan {
+  readonly objects: string;
+  readonly lenders: ReadonlySet<string>;
+}
+
+/**
+ * Knows from which object directories repositories borrow, or which two of them share by a link. Nothing in
+ * these may be deleted or forgiven, even if no ref of their own repository reaches it.
+ */
+export class Loans {
+  #known = new Map<string, Loan>();
+  #lent: ReadonlySet<string> = new Set();
+  /** A repository of which it cannot be told from whom it borrows; null: there is none. */
+  unclear: string | null = null;
+
+  /** Looks at these repositories again. One that is away keeps what it borrowed when it was read last. */
+  async look(repositories: Iterable<string>, pace: Pace): Promise<void> {
+    const loans = new Map<string, Loan>();
+    const lent = new Set<string>();
+    const seen = new Set<string>();
+    let unclear: string | null = null;
+    for (const repository of repositories) {
+      await pace.step();
+      const read = await loanOf(repository);
+      if (read === 'unclear') unclear = repository;
+      const loan = typeof read === 'string' ? this.#known.get(repository) : read;
+      if (loan === undefined) {
+        unclear = repository;
+        continue;
+      }
+      loans.set(repository, loan);
+      if (seen.has(loan.objects)) lent.add(loan.objects);
+      seen.add(loan.objects);
+      for (const lender of loan.lenders) lent.add(lender);
+    }
+    this.#known = loans;
+    this.#lent = lent;
+    this.unclear = unclear;
+  }
+
+  get isAny(): boolean {
+    return this.#lent.size > 0;
+  }
+
+  /** Tells whether another repository uses objects of this one. */
+  async isLender(repository: string): Promise<boolean> {
+    if (!this.isAny) return false;
+    const objects = await identity(`${repository}/objects`);
+    return objects !== null && this.#lent.has(objects);
+  }
+}
+
+async function loanOf(repository: string): Promise<Loan | 'away' | 'unclear'> {
+  const own = `${repository}/objects`;
+  const objects = await identity(own);
+  if (objects === null) return 'away';
+  const lenders = new Set<string>();
+  let directories = [own];
+  for (let step = 0; step < mostAlternateSteps && directories.length > 0; step += 1) {
+    const next: string[] = [];
+    for (const alternate of directories.flatMap(alternatesAt)) {
+      if (alternate === null) return 'unclear';
+      const lender = await identity(alternate);
+      if (lender === null || lender === objects || lenders.has(lender)) continue;
+      lenders.add(lender);
+      next.push(alternate);
+    }
+    directories = next;
+  }
+  return { objects, lenders };
+}
+
+/** Returns the alternates of a directory of objects; with a null if some of them cannot be told. */
+function alternatesAt(objects: string): readonly (string | null)[] {
+  try {
+    const { lines, isWhole } = readAlternates(objects, true);
+    // git reads a line in quotes as words of C.
+    if (!isWhole || lines.length > mostAlternates || lines.some(line => line.startsWith('"'))) return [null];
+    return lines.map(line => alternateAt(objects, line));
+  } catch {
+    return [null];
+  }
+}
