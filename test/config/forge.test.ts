@@ -58,6 +58,14 @@ t.test('an address that is none is refused, and the password in one is never sho
   t.notMatch(printed, /hunter2/);
 });
 
+t.test('a password with @ in it is masked whole', async t => {
+  const loaded = loadText(t, '[forge]\nKIND = gitea\nDATABASE = postgres://git:hunt@er2@db.example/gitea\n');
+  if (!loaded.ok) throw new Error('a sound configuration is refused');
+  const printed = printConfig(loaded);
+  t.match(printed, 'DATABASE = postgres://********@db.example/gitea');
+  t.notMatch(printed, /hunt|er2/);
+});
+
 t.test('keys of a forge without a kind are noted', async t => {
   const loaded = loadText(t, `${repositories}[forge]\nOWNER = top\n`);
   t.match(loaded.notes, ['[forge] has no KIND, so its OWNER has no effect.']);

@@ -1,6 +1,6 @@
 /** A Gogs of made rows, on three databases: each owner has what the one who made them counted. */
 
-import { renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { ForgeSettings } from '../../src/forge/index.ts';
@@ -67,6 +67,31 @@ t.test('attachments whose directory is away keep the last figures', async t => {
   await t.rejects(readings.read('full'), { code: 'unreachable', message: /data\/attachments/ });
   t.strictSame(readings.lines, before);
   renameSync(join(folder, 'away'), join(folder, 'data/attachments'));
+  await readings.read('anew');
+  t.strictSame(readings.lines, before);
+});
+
+t.test('attachments of which no file is there any more keep the last figures for now', async t => {
+  const { settings, folder, sql } = await open(t, 'sqlite');
+  const [directory, away] = [join(folder, 'data/attachments'), join(folder, 'away')];
+  const added = Array.from({ length: 40 }, (_, at) => ({
+    uuid: `fe${at}`,
+    issue: 1 + (at % 2),
+    id: 100 + at,
+  }));
+  const values = added.map(({ id, uuid, issue }) => `(${id}, '${uuid}', ${issue}, 0)`);
+  await sql(`INSERT INTO attachment (id, uuid, issue_id, release_id) VALUES ${values.join()}`);
+  mkdirSync(join(directory, 'f/e'), { recursive: true });
+  for (const { uuid } of added) writeFileSync(join(directory, 'f/e', uuid), 'bytes');
+  const readings = new Readings(t, settings);
+  await readings.read();
+  const before = readings.lines;
+  renameSync(directory, away);
+  // A mount point whose disk is not mounted is an empty directory.
+  mkdirSync(directory);
+  await t.rejects(readings.read('full'), { code: 'gone', message: /attachments:issues, of 2 owners/ });
+  t.strictSame(readings.lines, before);
+  renameSync(away, directory);
   await readings.read('anew');
   t.strictSame(readings.lines, before);
 });

@@ -1,6 +1,6 @@
 /** Rows that no forge writes: they stop nobody, and what they stand for is not free. */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -113,6 +113,18 @@ for (const engine of engines) {
     t.ok(other.lines.length > 0);
   });
 }
+
+t.test('an odd row is told without its file if app.ini does not tell where the file is', async t => {
+  const { readings, settings, sql } = await open(t, 'sqlite');
+  await sql(`UPDATE lfs_meta_object SET size = -5 WHERE oid LIKE '${oid}%'`);
+  const file = settings.configFile ?? '';
+  const told = { count: 1, first: [{ owner: 'Bob-B', why: 'its size is -5', path: null }] };
+  writeFileSync(file, '[lfs]\nPATH = %(APP_DATA_PATH)s/lfs\n');
+  t.match((await readings.read()).odd, told, 'a template');
+  t.ok((readings.bytesOf('alice')[lfs] ?? 0) > 0, 'all others are read');
+  rmSync(file);
+  t.match((await readings.read('full')).odd, told, 'no file');
+});
 
 t.test('a Gogs and a GitLab are read with odd rows as well', async t => {
   const gogs = await openMade(t, 'sqlite', gogsTables, { ...gogsRows, attachment: [] });

@@ -71,8 +71,16 @@ export class RealForge {
     const port = await freePort();
     const forge = new RealForge(options, port);
     const { folder } = forge;
-    const built = await builtForge(forge.kind, options.version);
     await mkdir(folder, { recursive: true });
+    let built = await builtForge(forge.kind, options.version);
+    if (forge.#uid !== process.getuid?.()) {
+      // Others may not search the way to the cache.
+      const reachable = join(folder, 'built');
+      await mkdir(reachable);
+      await must('mount', ['--bind', built, reachable]);
+      t.teardown(() => must('umount', ['-l', reachable]));
+      built = reachable;
+    }
     const { database = 'DB_TYPE = sqlite3', more = '' } = options;
     await writeFile(forge.config, iniOf(forge, { built, port, database, more }));
     if (forge.#uid !== process.getuid?.()) {

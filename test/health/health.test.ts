@@ -267,3 +267,19 @@ t.test('a shared store that is away, or holds another policy, is told with the w
   ]);
   t.match(toldOf(seen, 'policy_diverged'), [{ severity: 'wrong', mend: /softquota store repair --known/ }]);
 });
+
+t.test('stale figures of the forge are told with what may help, and not beside its fault', async t => {
+  const seen = await observed(t);
+  const figures = { reportedAt: 1, staleAfterMs: 60_000, units: 1, owners: 1, bytes: 1, isStale: true };
+  Object.defineProperty(seen.ledger.sources, 'list', { value: [{ name: 'forge', ...figures }] });
+  const nothing = { unowned: [], refused: [], absent: 0, odd: { count: 0, first: [] } };
+  const forge = { kind: 'gitea', fault: null, readAt: 1, ...nothing } as const;
+  const told = (of: typeof seen.forge) => toldOf({ ...seen, forge: of }, 'source_stale', 'forge_away');
+  t.match(told(forge), [{ code: 'source_stale', mend: /^systemctl restart softquota;/ }]);
+  t.notMatch(told(forge)[0]?.mend, /reporting program|DELETE/);
+  const fault = { code: 'unreachable', message: 'no answer', mend: 'start it', since: 1 } as const;
+  t.strictSame(
+    told({ ...forge, fault }).map(({ code }) => code),
+    ['forge_away'],
+  );
+});

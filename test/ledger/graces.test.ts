@@ -223,6 +223,25 @@ t.test('while the store is away a grace runs all the same, and is written later'
   t.strictSame(sinceOf(ledger), [[null, until - 7 * day]]);
 });
 
+t.test('a host that has lost its turn does not write what it saw before', async t => {
+  const { ledger, state } = await openLosable(t);
+  sweepOnce(ledger);
+  ledger.settings = week;
+  walk(ledger, 'alice/app', 9000);
+  await ledger.kept();
+  let isTurn = true;
+  ledger.graces.start({ pauseMs: 0, isTurn: () => isTurn });
+  await ledger.graces.settled();
+  state.isAway = true;
+  walk(ledger, 'alice/app', 10_500);
+  await ledger.graces.settled();
+  t.equal(ledger.graces.now(ledger.ownerUsage('alice').id).begun.size, 1, 'it waits for the store');
+  isTurn = false;
+  state.isAway = false;
+  await ledger.graces.settled();
+  t.equal(sinceOf(ledger), undefined);
+});
+
 t.test('nothing is kept of owners who are gone', async t => {
   const { ledger } = await opened(t);
   const { id } = ledger.ownerUsage('alice');

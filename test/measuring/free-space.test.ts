@@ -115,3 +115,18 @@ t.test('pushes that were allowed since the last look are taken off what was free
   t.strictSame(space.short, []);
   t.equal(takeChanges(), 1);
 });
+
+t.test('a disk that only allowed pushes made full is not full once a look finds MIN_FREE there', async t => {
+  const { space, disk, isFull } = world(t, 120);
+  await space.look();
+  space.took(`${path}/alice/app.git`, 30 * megabyte);
+  t.ok(isFull());
+  disk.freeBytes = 102 * megabyte;
+  await space.look();
+  t.notOk(isFull(), 'the push took less than was feared');
+  disk.freeBytes = 90 * megabyte;
+  await space.look();
+  disk.freeBytes = 102 * megabyte;
+  await space.look();
+  t.ok(isFull(), 'while one that was seen full needs some more');
+});

@@ -4,6 +4,7 @@
 
 import { appendFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { fill } from '../scan/world.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -150,4 +151,21 @@ t.test('a push that does not end within a day is a stray', async t => {
   clock.goTo(25 * 60 * minute);
   await world.until(() => pushes.strays.bytes > 0);
   t.equal(world.bytes, bytes + 3000);
+});
+
+t.test('what came before a pass that the disk did not answer is found by the next one', async t => {
+  const { world, place, clock } = await opened(t);
+  const { pushes, scanner } = world.measuring;
+  fill(join(place, 'ab/cdef'), 3000);
+  clock.goTo(minute);
+  const asked = mock.method(scanner, 'ask', async () => {
+    throw new Error('the disk does not answer');
+  });
+  await pushes.pass();
+  t.equal(asked.mock.callCount(), 1);
+  asked.mock.restore();
+  t.strictSame(pushes.listed(world.repository), []);
+  clock.goTo(2 * minute);
+  await pushes.pass();
+  t.equal(pushes.listed(world.repository).length, 1);
 });

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { type Layout, Mounts, resolveLayout } from '../../src/layout/index.ts';
 import type { ScannerParts } from '../../src/scan/options.ts';
@@ -11,6 +12,7 @@ import { Book, fill, storage, temporary, unitAt } from './world.ts';
 interface World {
   readonly root: string;
   readonly pool: Pool;
+  readonly threads: ScannerParts['threads'];
   readonly warnings: string[];
   /** Adds a unit with so many directories of 1 byte each. */
   add(name: string, urgency?: WalkJob['urgency'], directories?: number): Promise<TaskResult>;
@@ -45,6 +47,7 @@ function world(t: Test, size = 1): World {
   return {
     root,
     pool,
+    threads,
     warnings,
     begun,
     done,
@@ -113,4 +116,22 @@ t.test('what is walked, and for how long, can be seen', async t => {
   t.match(pool.busy(), [{ path: join(root, 'slow') }]);
   t.ok((pool.busy()[0]?.milliseconds ?? Number.NaN) >= 0);
   await walk;
+});
+
+t.test('while the system starts no thread, what is to be walked waits, and is walked later', async t => {
+  const { add, threads, begun, warnings } = world(t, 2);
+  const taken = mock.method(threads, 'take', () => {
+    throw new Error('EAGAIN');
+  });
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const walks = Promise.all([add('first', 'soon'), ...names(5, 'other').map(name => add(name))]);
+  await new Promise(setImmediate);
+  mock.timers.tick(1000);
+  t.ok(taken.mock.callCount() > 1, 'it is asked again and again');
+  t.strictSame(begun, []);
+  t.equal(warnings.length, 1, 'and the log says it once');
+  taken.mock.restore();
+  mock.timers.tick(1000);
+  t.ok((await walks).every(({ outcome }) => outcome === 'measured'));
 });

@@ -9,6 +9,7 @@ import {
   groupsOf,
   groupsWith,
   isSame,
+  rebased,
   replacementOf,
   withGroup,
   withGroupsOf,
@@ -50,6 +51,41 @@ t.test('what is saved goes back with the version that it was made from', async t
   t.same(sent.rules[0], { ...total, limit: 5 });
   t.notOk(isSame(policy, after));
   t.ok(isSame(policy, withRule(after, total)));
+});
+
+t.test('an edit keeps what others have changed since its form was opened', async t => {
+  const edited = withGroup(withRule(policy, { ...total, limit: 5 }), {
+    name: 'free',
+    rules: ['total', 'lfs'],
+    users: ['alice', 'dave'],
+  });
+  const others = withGroup(withRule(withRule(policy, { ...total, mode: 'report' }), { ...lfs, limit: 7 }), {
+    name: 'free',
+    rules: ['lfs'],
+    users: ['alice', 'bob', 'carol'],
+  });
+  const both = rebased(policy, edited, { ...others, version: 'v2' });
+  t.equal(both.version, 'v2');
+  t.same(both.rules, [
+    { ...total, mode: 'report', limit: 5 },
+    { ...lfs, limit: 7 },
+  ]);
+  t.same(both.groups[0], { name: 'free', rules: ['lfs'], users: ['alice', 'carol', 'dave'] });
+  t.same(both.groups[1], policy.groups[1]);
+  t.same(rebased(policy, edited, policy), edited);
+  const { mode: _, ...enforced } = { ...total, mode: 'report' as const };
+  const reporting = withRule(policy, { ...total, mode: 'report' });
+  t.same(
+    rebased(
+      reporting,
+      withRule(reporting, enforced),
+      withRule(reporting, { ...total, mode: 'report', limit: 9 }),
+    ).rules[0],
+    {
+      ...total,
+      limit: 9,
+    },
+  );
 });
 
 t.test('a rule or a group that goes leaves nothing behind', async t => {

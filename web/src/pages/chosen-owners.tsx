@@ -77,6 +77,7 @@ function Form({ policy, names, onSaved, onCancel }: FormProps) {
   return (
     <PolicyForm
       policy={policy}
+      base={policy}
       edited={edited}
       action={action === 'add' ? 'Add the owners' : 'Remove the owners'}
       done={action === 'add' ? 'The owners are in the group.' : 'The owners are no longer in the group.'}

@@ -229,8 +229,9 @@ interface FormProps {
 }
 
 function Form({ policy, name, onClose }: FormProps) {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(groupsOf(policy, name)));
-  if (policy.groups.length === 0) {
+  const [base] = useState(policy);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(groupsOf(base, name)));
+  if (base.groups.length === 0) {
     return (
       <Empty>
         No groups yet. <a href={to('groups')}>Create one</a>.
@@ -240,7 +241,8 @@ function Form({ policy, name, onClose }: FormProps) {
   return (
     <PolicyForm
       policy={policy}
-      edited={withGroupsOf(policy, name, chosen)}
+      base={base}
+      edited={withGroupsOf(base, name, chosen)}
       action="Save the groups"
       done="The groups are saved."
       onSaved={onClose}
@@ -248,7 +250,7 @@ function Form({ policy, name, onClose }: FormProps) {
     >
       <Checks
         label="Groups"
-        options={policy.groups.map(group => ({ name: group.name }))}
+        options={base.groups.map(group => ({ name: group.name }))}
         chosen={chosen}
         onChange={setChosen}
       />

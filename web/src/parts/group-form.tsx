@@ -27,12 +27,16 @@ export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: Gro
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(group?.rules));
   const [rule, setRule] = useState<TypedRule | null>(null);
   const [users, setUsers] = useState(group?.users ?? nobody);
+  /** The policy and the group as they were when the form was opened. */
+  const [opened] = useState({ policy, group });
+  const base = opened.policy;
   const groupNames = new Set(policy.groups.map(each => each.name));
   const ruleNames = new Set(policy.rules.map(each => each.name));
   const isNew = group === undefined;
   return (
     <PolicyForm
       policy={policy}
+      base={base}
       edited={editedBy()}
       action={isNew ? 'Create the group' : 'Save the group'}
       done={isNew ? 'The group is created.' : 'The group is saved.'}
@@ -42,7 +46,7 @@ export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: Gro
       {isNew && <NameField label="Name of the group" name={name} taken={groupNames} onInput={setName} />}
       <Checks
         label="Rules"
-        options={policy.rules.map(each => ({ name: each.name, note: limitWords(each) }))}
+        options={base.rules.map(each => ({ name: each.name, note: limitWords(each) }))}
         chosen={chosen}
         onChange={setChosen}
       >
@@ -67,14 +71,12 @@ export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: Gro
   function editedBy(): WholePolicy | null {
     if (isNew && (nameFault(name) !== null || groupNames.has(name))) return null;
     // Rules that the group has keep their order; added ones follow in the policy's order.
-    const kept = (group?.rules ?? []).filter(each => chosen.has(each));
-    const added = policy.rules
-      .map(each => each.name)
-      .filter(each => chosen.has(each) && !kept.includes(each));
+    const kept = (opened.group?.rules ?? []).filter(each => chosen.has(each));
+    const added = base.rules.map(each => each.name).filter(each => chosen.has(each) && !kept.includes(each));
     const rules = [...kept, ...added];
-    if (rule === null) return withGroup(policy, { name, rules, users });
+    if (rule === null) return withGroup(base, { name, rules, users });
     const made = ruleIn(rule);
     if (made === null || ruleNames.has(made.name)) return null;
-    return withGroup(withRule(policy, made), { name, rules: [...rules, made.name], users });
+    return withGroup(withRule(base, made), { name, rules: [...rules, made.name], users });
   }
 }

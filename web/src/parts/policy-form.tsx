@@ -2,8 +2,8 @@
  * Form for an edit of the policy, which shows the effect of the edit while it is typed and then saves exactly
  * that.
  *
- * The edit is always applied to the policy in force, so that a change by somebody else is visible before it
- * is overwritten.
+ * What was edited is applied to the policy in force, so that what somebody else has changed since the form was
+ * opened stays.
  */
 
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';
@@ -11,7 +11,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
-import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
+import { draftOf, isSame, rebased, replacementOf } from '../policy/edit.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 import { announce } from './announcer.tsx';
 import { Button, useAction } from './button.tsx';
@@ -22,7 +22,9 @@ import { Fault } from './states.tsx';
 interface PolicyFormProps {
   /** The policy in force. */
   readonly policy: WholePolicy;
-  /** Policy of the form; null while its input is invalid. */
+  /** The policy in force when the form was opened. */
+  readonly base: WholePolicy;
+  /** `base` as edited; null while the input is invalid. */
   readonly edited: WholePolicy | null;
   /** Label of the button: `Create the group`. */
   readonly action: string;
@@ -35,7 +37,9 @@ interface PolicyFormProps {
 
 const settledMs = 300;
 
-export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, children }: PolicyFormProps) {
+export function PolicyForm(props: PolicyFormProps) {
+  const { policy, base, action, done, onSaved, onCancel, children } = props;
+  const edited = props.edited && rebased(base, props.edited, policy);
   const form = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => {
     // The button that opened the form is gone while the form is open, so the heading gets the focus

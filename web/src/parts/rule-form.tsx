@@ -30,13 +30,15 @@ export function RuleForm({ policy, rule, wanted = '', onSaved, onCancel }: RuleF
   const [groups, setGroups] = useState<ReadonlySet<string>>(
     new Set(rule === undefined ? [] : groupsWith(policy, rule.name)),
   );
+  const [base] = useState(policy);
   const isNew = rule === undefined;
   const taken = new Set(policy.rules.map(({ name }) => name));
   const made = ruleIn(typed);
-  const edited = made === null || (isNew && taken.has(made.name)) ? null : placed(policy, made, groups);
+  const edited = made === null || (isNew && taken.has(made.name)) ? null : placed(base, made, groups);
   return (
     <PolicyForm
       policy={policy}
+      base={base}
       edited={edited}
       action={isNew ? 'Create the rule' : 'Save the rule'}
       done={isNew ? 'The rule is created.' : 'The rule is saved.'}
@@ -44,10 +46,10 @@ export function RuleForm({ policy, rule, wanted = '', onSaved, onCancel }: RuleF
       onCancel={onCancel}
     >
       <RuleFields rule={typed} onChange={setTyped} isNamed={!isNew} taken={taken} />
-      {policy.groups.length > 0 && (
+      {base.groups.length > 0 && (
         <Checks
           label="Groups with this rule"
-          options={policy.groups.map(({ name }) => ({ name }))}
+          options={base.groups.map(({ name }) => ({ name }))}
           chosen={groups}
           onChange={setGroups}
         />

@@ -66,6 +66,50 @@ export function groupsWith(policy: WholePolicy, rule: string): readonly string[]
   return policy.groups.filter(({ rules }) => rules.includes(rule)).map(({ name }) => name);
 }
 
+/**
+ * Applies what an edit of `base` changed to the policy in force, which others may have changed meanwhile: of a
+ * rule the fields, of a group the rules and members that the edit added or took out.
+ */
+export function rebased(base: WholePolicy, edited: WholePolicy, inForce: WholePolicy): WholePolicy {
+  const rules = edited.rules
+    .filter(rule => isOther(rule, named(base.rules, rule.name)))
+    .map(rule => fieldsMerged(named(base.rules, rule.name), rule, named(inForce.rules, rule.name)));
+  const groups = edited.groups
+    .filter(group => isOther(group, named(base.groups, group.name)))
+    .map(group => {
+      const [before, now] = [named(base.groups, group.name), named(inForce.groups, group.name)];
+      if (before === undefined || now === undefined) return group;
+      const merged = (list: 'rules' | 'users') => namesMerged(before[list], group[list], now[list]);
+      return { name: group.name, rules: merged('rules'), users: merged('users') };
+    });
+  return groups.reduce(withGroup, rules.reduce(withRule, inForce));
+}
+
+function fieldsMerged(before: Rule | undefined, after: Rule, now: Rule | undefined): Rule {
+  if (before === undefined || now === undefined) return after;
+  const names = new Set([...Object.keys(before), ...Object.keys(after), ...Object.keys(now)]);
+  const from = (name: string): Rule =>
+    isOther(Reflect.get(after, name), Reflect.get(before, name)) ? after : now;
+  const fields = [...names]
+    .filter(name => Reflect.has(from(name), name))
+    .map(name => [name, Reflect.get(from(name), name)]);
+  // Each field is that of a rule.
+  return Object.fromEntries(fields) as Rule;
+}
+
+function namesMerged(before: readonly string[], after: readonly string[], now: readonly string[]) {
+  const kept = now.filter(name => after.includes(name) || !before.includes(name));
+  return [...kept, ...after.filter(name => !before.includes(name) && !now.includes(name))];
+}
+
+function named<Named extends { readonly name: string }>(list: readonly Named[], name: string) {
+  return list.find(each => each.name === name);
+}
+
+function isOther(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) !== JSON.stringify(b);
+}
+
 export function isSame(a: WholePolicy, b: WholePolicy): boolean {
   return JSON.stringify([a.rules, a.groups]) === JSON.stringify([b.rules, b.groups]);
 }
