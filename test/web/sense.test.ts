@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { leaves, subjects } from '../../src/quota/index.ts';
 import { addressOf, placeAt, wayBack } from '../../src/wire/pages.ts';
-import { claimsIn, fieldsOf, mappingSeen, newSource } from '../../web/src/auths/typed.ts';
+import { changesOf, claimsIn, fieldsOf, mappingSeen, newSource } from '../../web/src/auths/typed.ts';
 import { proposal } from '../../web/src/own/proposal.ts';
 import { listWords, rulingsIn, type StatedVerdict, worstState } from '../../web/src/own/verdicts.ts';
 
@@ -108,6 +108,16 @@ t.test('a secret is sent only where one was typed, and claims only where they ar
   t.equal(fieldsOf({ ...newSource, client_secret: 's' }).client_secret, 's');
   t.same(claimsIn('{"groups": "a, b"}'), { groups: 'a, b' });
   for (const text of ['', '[]', 'null', '"x"', '{']) t.equal(claimsIn(text), null, text);
+});
+
+t.test('of a source only what was changed in its form is sent', async t => {
+  const opened = { ...newSource, name: 'staff', client_id: 'a' };
+  t.same(changesOf(opened, opened), {});
+  t.same(changesOf(opened, { ...opened, client_id: ' b ', is_active: false }), {
+    client_id: 'b',
+    is_active: false,
+  });
+  t.same(changesOf(opened, { ...opened, hasNoSecret: true }), { client_secret: '' });
 });
 
 t.test('a path is one page or none', async t => {

@@ -13,7 +13,7 @@ import { Check, Choice, Field, type FieldProps, TextArea } from '../parts/field.
 import { Listed, Name } from '../parts/name.tsx';
 import { Fact, Panel } from '../parts/page.tsx';
 import { Fault } from '../parts/states.tsx';
-import { claimsIn, fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
+import { changesOf, claimsIn, fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
 
 interface SourceFormProps {
   /** Absent for a new source. */
@@ -23,15 +23,20 @@ interface SourceFormProps {
 }
 
 export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
-  const [typed, setTyped] = useState(source === undefined ? newSource : typedOf(source));
+  /** The source as it was opened, or saved last. */
+  const [opened, setOpened] = useState(source === undefined ? newSource : typedOf(source));
+  const [typed, setTyped] = useState(opened);
 
   const policy = useQuery(policyQuery);
   const seen = mappingSeen(typed.quota_group_map, new Set(policy.data?.groups.map(({ name }) => name)));
   const set = (change: Partial<TypedSource>) => setTyped({ ...typed, ...change });
   const part = { typed, set };
   const { start, isBusy, failure } = useAction(async () => {
-    const saved = await saveSource(source?.id ?? null, fieldsOf(typed));
+    const saved = await (source === undefined
+      ? saveSource(null, fieldsOf(typed))
+      : saveSource(source.id, changesOf(opened, typed)));
     // The secret is not kept in the page after it was saved.
+    setOpened({ ...typed, client_secret: '', hasNoSecret: false });
     setTyped(now => ({ ...now, client_secret: '', hasNoSecret: false }));
     await refresh();
     announce('The source is saved.');

@@ -1,6 +1,6 @@
 /** A source in the form: the fields of the API, and the secret in two fields. */
 
-import type { NewSource, Source } from '../../../src/wire/index.ts';
+import type { NewSource, Source, SourceEdit } from '../../../src/wire/index.ts';
 import { mappingIn, quotaGroupsIn } from '../../../src/wire/mapping.ts';
 
 export const newSource = {
@@ -44,6 +44,13 @@ export function fieldsOf({ hasNoSecret, client_secret: secret, ...typed }: Typed
     client_id: typed.client_id.trim(),
     ...(hasNoSecret || secret !== '' ? { client_secret: secret } : {}),
   };
+}
+
+/** Returns the fields that the form has changed, so that others keep what somebody else has set since. */
+export function changesOf(opened: TypedSource, typed: TypedSource): SourceEdit {
+  const before = fieldsOf(opened);
+  const isChanged = ([name, value]: readonly [string, unknown]) => value !== Reflect.get(before, name);
+  return Object.fromEntries(Object.entries(fieldsOf(typed)).filter(isChanged));
 }
 
 interface MappingSeen {

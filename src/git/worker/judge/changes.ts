@@ -76,7 +76,10 @@ export function tipsAfter(
     if (refs.symbolic.has(name)) return null;
     const isBranch = name.startsWith(branches);
     const isAsSaid = (values.get(name) ?? '') === (isNone(change.old) ? '' : change.old);
-    const stays = isHidden(name, settings) || (settings.keepsCheckedOut && refs.checkedOut.has(name));
+    // git takes no push to a name outside of refs/.
+    const isRef = name.startsWith('refs/');
+    const stays =
+      !isRef || isHidden(name, settings) || (settings.keepsCheckedOut && refs.checkedOut.has(name));
     if (isNone(change.new)) {
       const isCurrent = name === refs.head || refs.checkedOut.has(name);
       const isDenied = (settings.deniesDeletes && isBranch) || (settings.keepsHead && isCurrent);
@@ -111,13 +114,16 @@ const longestHead = 4096;
 export async function refsOf(view: RepositoryView): Promise<Refs> {
   const values = new Map<string, string>();
   const symbolic = new Set<string>();
-  const format = '--format=%(objectname) %(refname) %(if)%(symref)%(then)=%(end)';
+  /** The branch to which HEAD leads in the end, also through a symbolic ref. */
+  let current: string | null = null;
+  const format = '--format=%(objectname) %(refname) %(if)%(symref)%(then)=%(end)%(HEAD)';
   await view.lines([{ args: ['for-each-ref', format] }], line => {
     const [object = '', name = '', mark = ''] = line.split(' ');
-    if (mark === '=') symbolic.add(name);
+    if (mark.startsWith('=')) symbolic.add(name);
     else values.set(name, object);
+    if (mark.endsWith('*')) current = name;
   });
-  const head = headAt(view.path);
+  const head = await headOf(view, current);
   if (head.object !== null) values.set('HEAD', head.object);
   const checkedOut = new Set<string>();
   if (view.settings.isBare === false && head.branch !== null) checkedOut.add(head.branch);
@@ -131,7 +137,25 @@ export async function refsOf(view: RepositoryView): Promise<Refs> {
   return { values, symbolic, head: head.branch, checkedOut };
 }
 
-function headAt(path: string): { readonly branch: string | null; readonly object: string | null } {
+interface Head {
+  readonly branch: string | null;
+  /** Set where HEAD is detached. */
+  readonly object: string | null;
+}
+
+/** Returns HEAD as git reads it. In reftable format the file HEAD says nothing. */
+async function headOf(view: RepositoryView, current: string | null): Promise<Head> {
+  if (current !== null) return { branch: current, object: null };
+  if (view.settings.refStorage === 'files') return headAt(view.path);
+  const object = await view.git(['rev-parse', '-q', '--verify', 'HEAD']).catch((error: unknown) => {
+    // It leads to a branch that is not born.
+    if (error instanceof UnusableRepository) return '';
+    throw error;
+  });
+  return { branch: null, object: object.trim() || null };
+}
+
+function headAt(path: string): Head {
   const file = readBounded(encodePath(`${path}/HEAD`), { mostBytes: longestHead });
   const text = file.kind === 'file' ? file.bytes.toString('latin1') : '';
   const [, branch = null] = /^ref:\s*(\S+)/.exec(text) ?? [];

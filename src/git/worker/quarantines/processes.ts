@@ -18,6 +18,8 @@ export interface Process {
   readonly quarantine: string | null;
   /** Device and inode of its working directory; null: it cannot be read. */
   readonly directory: string | null;
+  /** The device and inode of `objects` there, which several repositories may share by a link. */
+  readonly objects?: string | null;
 }
 
 const programs = /receive-pack|index-pack|unpack-objects/;
@@ -76,6 +78,7 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
     takesPush,
     quarantine: quarantine === undefined ? null : basename(quarantine),
     directory,
+    objects: await identity(`/proc/${pid}/cwd/objects`),
   };
 }
 
@@ -84,7 +87,8 @@ const slackMs = 5000;
 
 /**
  * Names the quarantines of a repository that must stay, because a living process may own them. `directories`
- * are the devices and inodes of the repository and its worktrees. `bornAt` is 0 if it is not known.
+ * are the devices and inodes of the repository, its worktrees and its objects. `bornAt` is 0 if it is not
+ * known.
  *
  * A process holds the quarantine that its environment or that of a child names. While git takes a push, there
  * are moments without a child: then the process holds all quarantines of its user that are younger than
@@ -97,7 +101,10 @@ export function heldQuarantines(
   processes: readonly Process[],
 ): ReadonlySet<string> {
   const held = new Set<string>();
-  const near = processes.filter(({ directory }) => directory === null || directories.has(directory));
+  const near = processes.filter(
+    ({ directory, objects = null }) =>
+      directory === null || directories.has(directory) || (objects !== null && directories.has(objects)),
+  );
   for (const { quarantine } of near) if (quarantine !== null) held.add(quarantine);
   for (const process of near) {
     if (!process.takesPush || process.quarantine !== null) continue;

@@ -204,7 +204,8 @@ export class Quarantines {
     }
     // If `objects` is a link, pushes to a repository around its target use the same directory.
     const places = [path, dirname(objects.path)];
-    const directories = new Set((await Promise.all(places.map(directoriesOf))).flat());
+    const shared = (await identity(objects.path)) ?? [];
+    const directories = new Set((await Promise.all(places.map(directoriesOf))).flat().concat(shared));
     const held = heldQuarantines(candidates, directories, processes);
     const isLocal = [path, objects.path].every(place => mounts.isLocal(place));
     const isOver = (one: Candidate): boolean => {

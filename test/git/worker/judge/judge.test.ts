@@ -212,6 +212,18 @@ t.test('what a repository borrows takes nothing there', async t => {
   t.equal((await world.push(['--force', 'HEAD:topic'])).code, 0);
 });
 
+t.test('the branch to which HEAD leads through a symbolic ref stays, as git keeps it', async t => {
+  const world = await full(t);
+  for (const [name = '', to = ''] of [
+    ['refs/heads/master', 'refs/heads/main'],
+    ['HEAD', 'refs/heads/master'],
+  ])
+    await world.must('git', ['-C', world.bare, 'symbolic-ref', name, to]);
+  await world.add('fresh', 290_000, { orphan: true });
+  t.equal((await world.push([':main', 'fresh'])).code, 1);
+  t.match(world.last, /would not make the repository smaller/);
+});
+
 t.test('copies of what is borrowed do not make a repository look larger before', async t => {
   const world = await full(t);
   const lender = join(world.folder, 'lender.git');

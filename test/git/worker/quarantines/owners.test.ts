@@ -52,6 +52,12 @@ t.test('elsewhere and in other programs nobody holds anything', async t => {
   t.same(held([process(7, { directory: '1:101', quarantine: 'young' })]), []);
 });
 
+t.test('a push to another repository holds its own where both have the same objects', async t => {
+  const elsewhere = { directory: '1:101', quarantine: 'young' };
+  t.same(held([process(7, { ...elsewhere, objects: here })]), ['young']);
+  t.same(held([process(7, { ...elsewhere, objects: '1:102' })]), []);
+});
+
 t.test('one whose directory cannot be read may be at work here', async t => {
   const hidden = { directory: null, startedAt: 20 * minute };
   t.same(held([process(7, hidden)]), ['youngest']);
