@@ -56,7 +56,7 @@ export function application(options: ApplicationOptions): express.Express {
   served.use(swaggerPage());
   served.use(metricsPage(options.metrics));
   if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
-  if (pages !== null) served.use(signInPages(pages), unsubscribePage(pages), hidesStore);
+  if (pages !== null) served.use(Router().use(signInPages(pages), unsubscribePage(pages), hidesStore));
   app.use(served);
   app.use((request, response, next) => {
     const below = new URL(services.baseUrl()).pathname;
