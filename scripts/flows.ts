@@ -1,6 +1,6 @@
 /**
- * Writes docs/reference/flows.md: the files of `src/` of which a named function runs while a check is answered, a
- * push is let through and measured, and a rule is changed.
+ * Writes docs/reference/flows.md: the files of `src/` of which a named function runs while a check is
+ * answered, a push is let through and measured, and a rule is changed.
  *
  * A daemon of its own is followed by V8's inspector, on all its threads. Each flow has run once before, so that no
  * file counts because it is loaded. Then it runs three times, and a file counts that runs each time, and of which

@@ -147,8 +147,8 @@ export class Documents {
    * force, as a whole. The same write has the audit events, with `by` as the author; null: softquota itself.
    *
    * Rejects with the error of `change`, or with `store_away`: then nothing is changed, unless the message
-   * says that this is unknown, or that only the policy was changed. Such a change may turn up in the shared store later, and is applied then like
-   * a change of another host.
+   * says that only the policy was, or that this is unknown. An unknown change may turn up in the shared store
+   * later, and is applied then like a change of another host.
    */
   transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
     return this.#inTurn(async transaction => change(transaction), by);
@@ -290,8 +290,8 @@ export class Documents {
   }
 
   /**
-   * Puts a change of another host in force as a whole, and writes it behind; reads it in slices before. False:
-   * the position has changed meanwhile, and nothing was done. Rejects with `store_refused`.
+   * Reads a change of another host in slices, puts it in force as a whole, and writes it behind. False: the
+   * position has changed meanwhile, and nothing was done. Rejects with `store_refused`.
    */
   async applyRemote(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): Promise<boolean> {
     const before = this.#position;

@@ -2,17 +2,16 @@
 
 import { walkersOf } from '../fleet/index.ts';
 import { isOfCluster, notFollowed } from '../layout/index.ts';
-import { forgeSource, renamedOwners } from '../ledger/index.ts';
+import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
-import { counted, formatBytes, formatCount, printable } from '../text.ts';
+import { counted, formatBytes, printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { commandLine, type daemonFindings, listed, makeFinding, quoted, unfollowedLink } from './catalog.ts';
 import {
   deadNotices,
   doesNotAnswer,
-  forgeAway,
   hungDisks,
   keysMissing,
   notKept,
@@ -22,7 +21,7 @@ import {
   shortageWords,
   type TroubledPlace,
 } from './observed.ts';
-import { unownedKinds } from './unowned.ts';
+import { forgeFindings, sourceFindings } from './sources.ts';
 import { workerFindings } from './worker.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
@@ -30,8 +29,8 @@ export function findings(observed: Observed): readonly Finding[] {
     ...answers(observed),
     ...hostFindings(observed),
     ...sweeps(observed),
-    ...sources(observed),
-    ...forges(observed),
+    ...sourceFindings(observed),
+    ...forgeFindings(observed),
     ...hooks(observed),
     ...unasked(observed),
     ...workerFindings(observed),
@@ -195,56 +194,6 @@ function* sweeps({ storages, sweptAgoMs, sweepEveryMs, sweepError }: Observed): 
   if (sweptAgoMs !== null && sweptAgoMs > sweepsMissed * sweepEveryMs) {
     const minutes = Math.round(sweptAgoMs / 60_000);
     yield makeFinding('not_swept', `the last sweep ended ${minutes} minutes ago`, scan);
-  }
-}
-
-function* sources({ forge, ledger, trustedSocket }: Observed): Generator<Finding> {
-  for (const { name, reportedAt, staleAfterMs, isStale } of ledger.sources.list) {
-    // The fault of the forge has a finding of its own.
-    if (!isStale || (name === forgeSource && (forge?.fault ?? null) !== null)) continue;
-    const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
-    const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
-    const message =
-      `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
-      `every ${staleAfterMs / 1000} s: its figures are stale`;
-    const mend =
-      name === forgeSource
-        ? 'systemctl restart softquota; if that does not help, its log says what the reader of [forge] waits for'
-        : `start the reporting program again; if it no longer exists: ${removing}`;
-    yield makeFinding('source_stale', message, mend);
-  }
-}
-
-/** Used for forges other than GitLab, where each directory without an owner has a finding of its own. */
-const noDirectories = { count: 0, bytes: 0 };
-
-function* forges({ forge, ledger }: Observed): Generator<Finding> {
-  if (forge === null) return;
-  const { fault, refused, absent, odd } = forge;
-  const code = fault?.code === 'gone' ? 'forge_rows_gone' : 'forge_away';
-  if (fault !== null) yield makeFinding(code, forgeAway(fault), fault.mend);
-  yield* listed({ first: refused, count: refused.length }, ({ name, why }) => {
-    const message = `${printable(name)} of the forge cannot be taken over: ${printable(why)}`;
-    const mend = 'rename or delete the owner of softquota who is in the way';
-    return makeFinding('forge_owner_refused', message, mend);
-  });
-  yield* listed(odd, ({ row, why, owner, path, isCounted }) => {
-    const place = [row, owner ?? 'of an owner who is not known', ...(path === null ? [] : [path])].join(', ');
-    const effect = isCounted
-      ? 'its last good figure goes on counting'
-      : 'what it stands for counts for nobody';
-    const message = printable(`${place}: ${why}, so ${effect}`);
-    return makeFinding('forge_row_odd', message, "correct or delete the row in the forge's database");
-  });
-  if (absent > 0) {
-    const message = `${formatCount(absent)} owners at once are not in the forge's database any more, so none of them is deleted`;
-    const mend = `correct [forge] if it is another database; else delete those who store nothing: ${scan} --accept-moved`;
-    yield makeFinding('forge_owners_absent', message, mend);
-  }
-  const kinds = unownedKinds(forge, forge.kind === 'gitlab' ? ledger.units.unowned : noDirectories);
-  for (const { what, count, bytes, mend } of kinds) {
-    const message = `${formatBytes(bytes)} in the forge belong to nobody: ${formatCount(count)} ${what}`;
-    yield makeFinding('forge_unowned', message, mend);
   }
 }
 

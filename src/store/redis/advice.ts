@@ -8,8 +8,8 @@ import type { RedisContext } from './context.ts';
 import { replyCode } from './faults.ts';
 
 /**
- * The oldest version of Redis, or of a compatible server, that softquota supports. Before it, errors in scripts
- * come without their codes, and min-replicas-to-write does not hold for scripts.
+ * The oldest version of Redis, or of a compatible server, that softquota supports. Before it, errors in
+ * scripts come without their codes, and min-replicas-to-write does not hold for scripts.
  */
 const oldest = [7, 0] as const;
 /** Milliseconds by which clocks may differ without advice. */

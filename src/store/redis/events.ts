@@ -74,8 +74,8 @@ return {'kept'}`,
 );
 
 /**
- * Deletes the oldest events before a time, some at a time: those of an age by the clock of Redis, too, so that a
- * host whose clock is ahead deletes nothing early. KEYS: events, times.
+ * Deletes the oldest events before a time, some at a time. They have to be that old by the clock of Redis,
+ * too, so that a host whose clock is ahead deletes nothing early. KEYS: events, times.
  */
 const pruneScript = script(
   putEvents,

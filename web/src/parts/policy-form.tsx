@@ -2,8 +2,7 @@
  * Form for an edit of the policy, which shows the effect of the edit while it is typed and then saves exactly
  * that.
  *
- * What was edited is applied to the policy in force, so that what somebody else has changed since the form was
- * opened stays.
+ * The edit is applied to the policy in force, so that changes by others since the form was opened stay.
  */
 
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';

@@ -67,15 +67,18 @@ export function groupsWith(policy: WholePolicy, rule: string): readonly string[]
 }
 
 /**
- * Applies what an edit of `base` changed to the policy in force, which others may have changed meanwhile: of a
- * rule the fields, of a group the rules and members that the edit added or took out.
+ * Applies an edit of `base` to the policy in force, which others may have changed meanwhile: of a rule the
+ * edited fields, of a group the rules and members that were added or taken out.
  */
 export function rebased(base: WholePolicy, edited: WholePolicy, inForce: WholePolicy): WholePolicy {
+  if (inForce === base) return edited;
+  // Edits leave all other rules and groups as the same objects.
+  const untouched = new Set<unknown>([...base.rules, ...base.groups]);
   const rules = edited.rules
-    .filter(rule => isOther(rule, named(base.rules, rule.name)))
+    .filter(rule => !untouched.has(rule))
     .map(rule => fieldsMerged(named(base.rules, rule.name), rule, named(inForce.rules, rule.name)));
   const groups = edited.groups
-    .filter(group => isOther(group, named(base.groups, group.name)))
+    .filter(group => !untouched.has(group))
     .map(group => {
       const [before, now] = [named(base.groups, group.name), named(inForce.groups, group.name)];
       if (before === undefined || now === undefined) return group;
@@ -88,8 +91,8 @@ export function rebased(base: WholePolicy, edited: WholePolicy, inForce: WholePo
 function fieldsMerged(before: Rule | undefined, after: Rule, now: Rule | undefined): Rule {
   if (before === undefined || now === undefined) return after;
   const names = new Set([...Object.keys(before), ...Object.keys(after), ...Object.keys(now)]);
-  const from = (name: string): Rule =>
-    isOther(Reflect.get(after, name), Reflect.get(before, name)) ? after : now;
+  const textOf = (rule: Rule, name: string) => JSON.stringify(Reflect.get(rule, name));
+  const from = (name: string): Rule => (textOf(after, name) === textOf(before, name) ? now : after);
   const fields = [...names]
     .filter(name => Reflect.has(from(name), name))
     .map(name => [name, Reflect.get(from(name), name)]);
@@ -98,16 +101,14 @@ function fieldsMerged(before: Rule | undefined, after: Rule, now: Rule | undefin
 }
 
 function namesMerged(before: readonly string[], after: readonly string[], now: readonly string[]) {
-  const kept = now.filter(name => after.includes(name) || !before.includes(name));
-  return [...kept, ...after.filter(name => !before.includes(name) && !now.includes(name))];
+  // A group may have a hundred thousand members.
+  const [were, are, there] = [new Set(before), new Set(after), new Set(now)];
+  const kept = now.filter(name => are.has(name) || !were.has(name));
+  return [...kept, ...after.filter(name => !were.has(name) && !there.has(name))];
 }
 
 function named<Named extends { readonly name: string }>(list: readonly Named[], name: string) {
   return list.find(each => each.name === name);
-}
-
-function isOther(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) !== JSON.stringify(b);
 }
 
 export function isSame(a: WholePolicy, b: WholePolicy): boolean {
