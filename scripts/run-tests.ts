@@ -1,14 +1,12 @@
 /**
  * Runs the tests and closes with one line, `N passed, N failed`.
  *
- * In: paths of test files; `--again` and paths; `--unit` for those that need neither root nor packages; or
- * nothing for all. What is built has to be current, as scripts/test sees to it. Exit: 0 all passed, 1 not. A
- * run in which no test was counted has failed, and one in which the unit tests cover too little.
+ * In: paths of test files; `--unit` for those that need neither root nor packages; or nothing for all. What
+ * is built has to be current, as scripts/test sees to it. Exit: 0 all passed, 1 not. A run in which no test
+ * was counted has failed, and one in which the unit tests cover too little.
  *
- * Files run beside each other, on fewer processors than they ask for, and with real servers that have
- * deadlines. So where all tests run, and with `--again`, a few files that failed run once more, by
- * themselves: a fault that is always there shows again. What they said first stays in the output, and a line
- * before the last names them.
+ * Files run beside each other, on fewer processors than they ask for, and each runs once: one that fails only
+ * sometimes has a fault, or waits for time instead of an event.
  *
  * Each file runs in a process of its own, and the unit tests of a folder in one together, which loads what
  * they test once: without tap's runner, that would load its own modules into every program that the tests
@@ -43,9 +41,6 @@ const forShortLives = ['--no-warnings', '--min-semi-space-size=16', '--single-th
  */
 const compiled = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled') };
 
-/** With more failures than this, it is not the company that the files were in. */
-const mostAgain = 3;
-
 /** Files that run in one process, and what they are called together. */
 interface Group {
   readonly name: string;
@@ -62,9 +57,7 @@ interface Result {
   readonly cpu: string;
 }
 
-/** Results by the names of groups. */
-const results = new Map<string, Result>();
-let runs = 0;
+const results: Result[] = [];
 
 /** Test files that run by themselves; an interrupt from the terminal does not reach them. */
 const running = new Set<ChildProcess>();
@@ -88,16 +81,14 @@ if (first === undefined || first === '--unit') {
   const groups = units.map(([name, paths = []]) => ({ name, paths }));
   const others = first === undefined ? allTests.filter(path => !unitTests.includes(path)) : [];
   await runAll([...groups, ...others.map(alone)]);
-  if (first === undefined) await runFailedAgain();
   const { report, isEnough } = unitCoverage();
   process.stdout.write(report);
   isCovered = isEnough;
 } else {
-  await runAll((first === '--again' ? given.slice(1) : given).map(alone));
-  if (first === '--again') await runFailedAgain();
+  await runAll(given.map(alone));
 }
 const sum = (count: (result: Result) => number): number =>
-  [...results.values()].reduce((total, result) => total + count(result), 0);
+  results.reduce((total, result) => total + count(result), 0);
 const passed = sum(result => result.passed);
 const failed = sum(result => result.failed) + (isCovered ? 0 : 1);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
@@ -121,16 +112,6 @@ async function runAll(groups: readonly Group[]): Promise<void> {
   ]);
 }
 
-/** Gives the few files that failed a second chance, one after the other. */
-async function runFailedAgain(): Promise<void> {
-  const before = [...results.values()].filter(({ failed }) => failed > 0);
-  if (before.length > mostAgain) return;
-  for (const { group } of before) await runOne(group);
-  const passing = before.map(({ group }) => group.name).filter(name => results.get(name)?.failed === 0);
-  if (passing.length > 0)
-    process.stdout.write(`# failed once, and passed by itself: ${passing.join(', ')}\n`);
-}
-
 /** Notes what unit tests cover. */
 async function runOne(group: Group): Promise<void> {
   const { name, paths } = group;
@@ -152,9 +133,8 @@ async function runOne(group: Group): Promise<void> {
   const result = await resultOf(group, test);
   running.delete(test);
   clearTimeout(overdue);
-  results.set(name, result);
-  runs += 1;
-  const line = `ok ${runs} - ${name} # time=${(performance.now() - startedAt).toFixed(0)}ms ${result.cpu}`;
+  results.push(result);
+  const line = `ok ${results.length} - ${name} # time=${(performance.now() - startedAt).toFixed(0)}ms ${result.cpu}`;
   if (result.failed > 0) process.stdout.write(`${result.lines.join('\n')}\nnot ${line}\n`);
   else process.stdout.write([line, ...(isLong ? result.lines.filter(isFigure) : []), ''].join('\n'));
 }

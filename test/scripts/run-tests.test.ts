@@ -24,20 +24,14 @@ const files: Readonly<Record<string, string>> = {
   'endless.test.js': subtest('await new Promise(() => {});'),
   'top.test.js': `${subtest('')} await new Promise(() => {});`,
   'empty.test.js': '',
-  // The first time only.
-  'once.test.js': `import { existsSync, writeFileSync } from 'node:fs';
-    const mark = new URL('mark', import.meta.url);
-    const isAgain = existsSync(mark);
-    writeFileSync(mark, '');
-    t.ok(isAgain);`,
 };
 
 const folder = t.testdir(
   Object.fromEntries(Object.entries(files).map(([name, text]) => [name, `import t from 'tap';\n${text}\n`])),
 );
 
-const runFile = (name: string, ...options: readonly string[]): Promise<Run> =>
-  run(process.execPath, [runner, ...options, join(folder, name)], {
+const runFile = (name: string): Promise<Run> =>
+  run(process.execPath, [runner, join(folder, name)], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
   });
 
@@ -59,22 +53,10 @@ t.test('a file that passes is counted', async t => {
   t.match(stdout, /^ok 1 - .*good\.test\.js # time=\d+ms cpu=\d+ms\n1 passed, 0 failed\n$/);
 });
 
-for (const name of Object.keys(files).filter(name => name !== 'good.test.js' && name !== 'once.test.js')) {
+for (const name of Object.keys(files).filter(name => name !== 'good.test.js')) {
   t.test(`${name} has failed`, async t => {
     const { code, stdout } = await runFile(name);
     t.equal(code, 1, stdout);
     t.match(stdout, /^not ok 1 - .*\n\d+ passed, [1-9]\d* failed\n$/m);
   });
 }
-
-t.test('a file that fails beside others has a second chance by itself, and the run tells so', async t => {
-  const once = await runFile('once.test.js', '--again');
-  t.equal(once.code, 0, once.stdout);
-  t.match(
-    once.stdout,
-    /^not ok 1 - .*\nok 2 - .*\n# failed once, and passed by itself: .*once\.test\.js\n1 passed, 0 failed\n$/m,
-  );
-  const failed = await runFile('failed.test.js', '--again');
-  t.equal(failed.code, 1, failed.stdout);
-  t.match(failed.stdout, /^not ok 2 - .*\n1 passed, 1 failed\n$/m);
-});
