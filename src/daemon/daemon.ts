@@ -112,6 +112,7 @@ export class Daemon {
             if (config.forge?.kind !== 'gitlab') measuring.ownersRenamed(renames);
           },
           visibilityChanged: mayHave => void measuring.visibilityChanged(mayHave),
+          mayCount: () => (fleet === null ? true : fleet.countsForge),
         });
       const visibility = forge?.visibility ?? null;
       const worker: DaemonWorker = new DaemonWorker({
@@ -304,7 +305,18 @@ async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logg
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
   const praefectStorage = config.forge?.praefect?.storage ?? null;
-  return Fleet.open({ ledger, store, host, token, version, praefectStorage, log, now: Date.now });
+  const readsForge = config.forge !== null;
+  return Fleet.open({
+    ledger,
+    store,
+    host,
+    token,
+    version,
+    praefectStorage,
+    readsForge,
+    log,
+    now: Date.now,
+  });
 }
 
 /** The times at which the forge's database is read completely: those of sweeps and verifications. */

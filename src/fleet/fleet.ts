@@ -36,6 +36,8 @@ export interface FleetOptions {
   readonly version: string;
   /** See `HostRecord`; null unless given. */
   readonly praefectStorage?: string | null;
+  /** See `HostRecord`; false unless given. */
+  readonly readsForge?: boolean;
   readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
@@ -113,6 +115,7 @@ export class Fleet implements SharedDocuments {
       version,
       now,
       praefectStorage = null,
+      readsForge = false,
       settleMs = 1200,
     } = options;
     const { replica, shares } = ledger;
@@ -126,6 +129,7 @@ export class Fleet implements SharedDocuments {
       isParted: this.#documents.divergence !== null,
       roots: this.#roots(),
       praefectStorage,
+      readsForge,
     });
     this.#name = new HostName({ store, host, token, version, log, now, about });
     this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
@@ -240,6 +244,14 @@ export class Fleet implements SharedDocuments {
     const { store, ledger } = this.#options;
     await store.forgetHost(host, ledger.shares.others.has(host));
     await this.#sync();
+  }
+
+  /**
+   * Tells whether this host counts the figures of the forge that it reads: one of all hosts does. Null: the
+   * hosts are not known yet.
+   */
+  get countsForge(): boolean | null {
+    return this.#hosts.countsForge;
   }
 
   /** Has the host that walks a path measure it, if the message arrives. */

@@ -24,6 +24,8 @@ export class Hosts {
   readonly #listed = new Map<string, HostRecord>();
   /** Null: the store was never read, so the number is not known yet. */
   #lately: number | null = null;
+  /** Null: the store was never read. */
+  #countsForge: boolean | null = null;
 
   constructor(options: HostsOptions) {
     this.#options = options;
@@ -40,6 +42,14 @@ export class Hosts {
   }
 
   /**
+   * Tells whether this host counts what a forge stores: of those that read the forge, the first by name does.
+   * One that is silent keeps that, as its figures count until it is forgotten. Null: not known yet.
+   */
+  get countsForge(): boolean | null {
+    return this.#countsForge;
+  }
+
+  /**
    * Returns the hosts that the store knows, and those that it has lost but whose usage counts here. The
    * latter were last seen as last listed, or else when they last walked something. Rejects with `store_away`.
    */
@@ -53,8 +63,8 @@ export class Hosts {
       ...stored.map(([host, { measuredAt }]) => {
         const known = this.#listed.get(host);
         const { seenAt = measuredAt ?? this.#begunAt, version = '', roots = null } = known ?? {};
-        const { praefectStorage = null } = known ?? {};
-        return { host, seenAt, isAlive: false, version, isParted: false, roots, praefectStorage };
+        const { praefectStorage = null, readsForge = false } = known ?? {};
+        return { host, seenAt, isAlive: false, version, isParted: false, roots, praefectStorage, readsForge };
       }),
     ];
   }
@@ -66,6 +76,7 @@ export class Hosts {
     for (const record of listed) this.#listed.set(record.host, record);
     const others = listed.filter(({ host, seenAt }) => host !== ownHost && now() - seenAt <= dayMs);
     this.#lately = 1 + others.length;
+    this.#countsForge = listed.every(({ host, readsForge }) => !readsForge || host >= ownHost);
     return listed;
   }
 }

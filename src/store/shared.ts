@@ -94,6 +94,8 @@ export interface HostRecord {
   readonly roots: readonly HostRoot[] | null;
   /** The storage of a Gitaly Cluster that it counts (`[forge] PRAEFECT_STORAGE`); null: none. */
   readonly praefectStorage: string | null;
+  /** It reads the database of a forge. */
+  readonly readsForge: boolean;
 }
 
 /** A directory that a host's storage begins with. */
@@ -122,6 +124,7 @@ export interface HostClaim {
   readonly isParted?: boolean;
   readonly roots?: HostRecord['roots'];
   readonly praefectStorage?: HostRecord['praefectStorage'];
+  readonly readsForge?: boolean;
 }
 
 /** `taken`: another process has the name. `unknown`: the store may have lost who has it. */

@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import { Fleet, type FleetOptions } from '../../src/fleet/index.ts';
 import { identityKinds } from '../../src/identity/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
+import { forgeLinkKinds } from '../../src/measuring/index.ts';
 import { createRule, ruleNamed } from '../../src/policy/index.ts';
 import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
 import { directoryFor, settings, silentLog } from '../ledger/world.ts';
@@ -26,6 +27,7 @@ export interface MemberOptions {
   readonly waitReplicas?: number;
   /** Value of `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
+  readonly readsForge?: boolean;
   /** Wraps the shared store, for what lies between it and the host. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
@@ -67,6 +69,7 @@ export async function member(
     settleMs = 0,
     through = store => store,
     isLive = false,
+    readsForge = false,
   }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
@@ -80,6 +83,7 @@ export async function member(
     log: silentLog,
     now: Date.now,
     settleMs,
+    readsForge,
     ...(isLive ? {} : { everyMs: 1e9 }),
   };
   const fleet = await Fleet.open(options).catch(async error => {
@@ -98,7 +102,13 @@ export async function member(
 async function ledgerIn(directory: string, host: string): Promise<Ledger> {
   const store = await openStore({ file: join(directory, 'softquota.db') });
   return Ledger.open({
-    ...{ store, unitSources: store.unitSources, host, settings, kinds: identityKinds },
+    ...{
+      store,
+      unitSources: store.unitSources,
+      host,
+      settings,
+      kinds: [...identityKinds, ...forgeLinkKinds],
+    },
     ...{ foldCase: true, log: silentLog },
   });
 }

@@ -5,7 +5,7 @@ import { findings, notes, notReady, type Observed } from '../../src/health/index
 import { version } from '../../src/version.ts';
 import { codes, fleet, idle, none, observed, toldOf } from './observed.ts';
 
-const unsaid = { isParted: false, praefectStorage: null };
+const unsaid = { isParted: false, praefectStorage: null, readsForge: false };
 
 t.test('a host that has been silent for more than a day is a notice, and how to forget it', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');

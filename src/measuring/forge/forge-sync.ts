@@ -49,6 +49,8 @@ interface ForgeSyncOptions {
   visibilityChanged(mayHave: (path: string) => boolean): void;
   /** Called when the forge has renamed owners and their directories. */
   renamed(renames: readonly OwnerRename[]): void;
+  /** Tells whether the figures count here, and on no other host. Null: not known yet. */
+  mayCount(): boolean | null;
   /** Milliseconds between two queries for changes; 2000 unless given. */
   readonly pollMs?: number;
 }
@@ -85,6 +87,8 @@ export class ForgeSync {
   #round: Promise<void> = Promise.resolve();
   #isClosed = false;
   readonly #first = Promise.withResolvers<ObservedForge>();
+  /** Tells whether the figures count here; null: not known yet, so those that are stored stay. */
+  #counts: boolean | null = null;
   /** The ids of all owners in the forge, ascending; null before the first reading. */
   #present: Float64Array | null = null;
   /** Tells whether owners who have left the forge may still have accounts. */
@@ -189,7 +193,10 @@ export class ForgeSync {
 
   /** Reads once; returns the milliseconds until the next reading. */
   async #read(): Promise<number> {
-    const { log, pollMs = usualPollMs } = this.#options;
+    const { log, mayCount, pollMs = usualPollMs } = this.#options;
+    const counts = mayCount() ?? this.#counts;
+    if (counts !== this.#counts) this.#atLeast('anew');
+    this.#counts = counts;
     const mode = this.#mode;
     this.#mode = 'new';
     this.#putMs = 0;
@@ -312,7 +319,13 @@ export class ForgeSync {
 
   async #putLines(reading: AsyncGenerator<Chunk, void, void>): Promise<void> {
     const { value: first } = await reading.next();
-    if (first?.is === 'lines') await this.#put(linesOf(first.bytes, reading));
+    if (first?.is !== 'lines') return;
+    const lines = linesOf(first.bytes, reading);
+    if (this.#counts === true) await this.#put(lines);
+    else {
+      for await (const _ of lines);
+      if (this.#counts === false) await this.#put(noLines());
+    }
   }
 
   async #put(lines: AsyncIterable<Uint8Array>): Promise<void> {
@@ -364,6 +377,8 @@ async function* linesOf(
   yield first;
   for await (const chunk of reading) if (chunk.is === 'lines') yield chunk.bytes;
 }
+
+async function* noLines(): AsyncGenerator<Uint8Array> {}
 
 /** Reports a failure of softquota's own store. */
 function ownFault(error: unknown): ForgeFault {

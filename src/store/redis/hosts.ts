@@ -54,9 +54,10 @@ export async function claimHost(
     isParted = false,
     roots = null,
     praefectStorage = null,
+    readsForge = false,
   }: HostClaim,
 ): Promise<ClaimOutcome> {
-  const about = JSON.stringify({ version, isParted, roots, praefectStorage }).slice(1);
+  const about = JSON.stringify({ version, isParted, roots, praefectStorage, readsForge }).slice(1);
   const reply = await runScript(
     context,
     claimScript,
@@ -96,6 +97,7 @@ const record = z.object({
     .nullable()
     .default(null),
   praefectStorage: z.string().nullable().default(null),
+  readsForge: z.boolean().default(false),
 });
 
 export async function readHosts({ connection, keys }: RedisContext): Promise<readonly HostRecord[]> {

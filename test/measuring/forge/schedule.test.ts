@@ -43,6 +43,7 @@ t.test('a schedule that is reloaded is the forge’s from then on', async t => {
     },
     renamed: () => {},
     visibilityChanged: () => {},
+    mayCount: () => true,
   });
   t.teardown(async () => {
     await sync.close();

@@ -1,0 +1,70 @@
+/** Several hosts that read one forge: what it stores counts once. */
+
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { forgeSource } from '../../../src/ledger/index.ts';
+import { ForgeSync } from '../../../src/measuring/index.ts';
+import { createLogger } from '../../../src/service/index.ts';
+import { until } from '../../e2e/ask.ts';
+import { type Member, member } from '../../fleet/world.ts';
+import { writeSqlite } from '../../forge/fixture.ts';
+import { settingsFor } from '../../forge/readings.ts';
+import { startSingle } from '../../store/redis-servers.ts';
+
+const { log } = createLogger({ level: 'fatal', format: 'json' });
+
+/** Sums what all owners have of the forge on this host. */
+const bytesAt = ({ ledger }: Member): number =>
+  [...ledger.documents.owners.all]
+    .flatMap(owner => [...ledger.sources.usageOf(forgeSource, owner.name)])
+    .reduce((sum, bytes) => sum + bytes, 0);
+
+async function reading(t: Test, host: string, address: string, database: string): Promise<Member> {
+  const one = await member(t, { address, host, isLive: true, readsForge: true });
+  const sync = new ForgeSync({
+    settings: settingsFor(`sqlite:${database}`),
+    pollMs: 50,
+    ledger: one.ledger,
+    log,
+    patterns: { sweep: '0 0 * * *', verify: null },
+    schedule: () => ({ close: () => {}, interval: () => 1000 }),
+    renamed: () => {},
+    visibilityChanged: () => {},
+    mayCount: () => one.fleet.countsForge,
+  });
+  t.teardown(() => sync.close());
+  one.fleet.start();
+  sync.start();
+  const { fault } = await sync.firstReading();
+  t.equal(fault, null);
+  return one;
+}
+
+t.test('the first host by name counts; the next one after it is forgotten, and one that comes', async t => {
+  const { address } = await startSingle(t);
+  const database = join(t.testdir(), 'gitea.db');
+  writeSqlite(database);
+  const middle = await reading(t, 'middle', address, database);
+  const bytes = await until(async () => bytesAt(middle) || null);
+  const last = await reading(t, 'zulu', address, database);
+  await until(async () => last.fleet.countsForge === false || null);
+  await until(async () => last.ledger.sources.report(forgeSource) ?? null);
+  t.equal(bytesAt(last), 0);
+  t.equal(bytesAt(middle), bytes);
+
+  const first = await reading(t, 'alpha', address, database);
+  await until(async () => (bytesAt(first) === bytes && bytesAt(middle) === 0) || null);
+  t.equal(bytesAt(last), 0);
+
+  await first.close();
+  await middle.fleet.catchUp();
+  t.equal(bytesAt(middle), 0, 'what a silent host told still counts');
+  await until(() =>
+    middle.fleet.forgetHost('alpha').then(
+      () => true,
+      () => null,
+    ),
+  );
+  await until(async () => bytesAt(middle) === bytes || null);
+  t.equal(bytesAt(last), 0);
+});
