@@ -267,7 +267,8 @@ export class Daemon {
   async stop(): Promise<number> {
     for (const part of this.#opened.reverse()) await part.close();
     this.#parts.log.info('softquota has stopped');
-    return this.#parts.measuring.hangingThreads;
+    const { measuring, forge } = this.#parts;
+    return measuring.hangingThreads + (forge?.hangingThreads ?? 0);
   }
 }
 

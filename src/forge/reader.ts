@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
 import { entryUrl } from '../package.ts';
+import { within } from '../within.ts';
 import { ForgeFault } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import {
@@ -24,6 +25,9 @@ import {
 
 /** A million objects in memory take 250 MB; rows are in memory for one page only. */
 const limits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
+
+/** Milliseconds in which a thread ends that no disk blocks. */
+const endMs = 3000;
 
 export class ForgeReader {
   readonly #settings: ForgeSettings;
@@ -67,11 +71,15 @@ export class ForgeReader {
     return repositoryHash(this.#seed, name.toLowerCase());
   }
 
-  /** Ends the thread, even if it waits for a database. */
-  async close(): Promise<void> {
+  /**
+   * Ends the thread, even if it waits for a database. Resolves with false if a disk that does not answer, with
+   * a database in a file, keeps it from ending.
+   */
+  async close(): Promise<boolean> {
     this.#isClosed = true;
     this.#reject(closed());
-    await this.#worker?.terminate();
+    const ended = this.#worker?.terminate() ?? Promise.resolve(0);
+    return (await within(ended, endMs, null)) !== null;
   }
 
   async #call<Name extends keyof ThreadCalls>(

@@ -2,11 +2,13 @@
  * A file server that does not answer any more: it is told, everything else goes on, and nothing waits for it.
  */
 
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { until } from '../e2e/ask.ts';
 import { Server } from '../e2e/server.ts';
+import { writeSqlite } from '../forge/fixture.ts';
 import { hangingDisk } from '../scan/hanging.ts';
 
 t.setTimeout(400_000);
@@ -84,3 +86,28 @@ t.test('a disk that hangs is told by log, /readyz and doctor, and keeps nobody w
   );
   t.notOk(foundAlone.some(({ code }) => code === 'not_looked'));
 });
+
+t.test(
+  'a forge’s file on a disk that hangs keeps the daemon from nothing, not even from its end',
+  async t => {
+    const server = await Server.open(t, { started: false });
+    const disk = await hangingDisk(t, join(server.folder, 'forge'));
+    t.teardown(async () => {
+      disk.answer();
+      await server.stop('SIGKILL');
+    });
+    writeSqlite(join(disk.behind, 'gitea.db'));
+    await server.configure({ forge: { KIND: 'gitea', DATABASE: `sqlite:${disk.path}/gitea.db` } });
+    const daemon = await server.start();
+    const tasks = `/proc/${daemon.child.pid}/task`;
+    const isWaiting = (task: string) =>
+      /^(fuse_|request_wait)/.test(readFileSync(`${tasks}/${task}/wchan`, 'utf8'));
+    disk.hang();
+    await until(async () => readdirSync(tasks).some(isWaiting) || null);
+    t.equal((await server.ask('gate', '/v1/check?owner=alice&subject=size:all')).status, 200);
+    daemon.child.kill('SIGTERM');
+    await daemon.logged(/^a disk never answered; all data is stored/);
+    disk.answer();
+    t.match(await daemon.ended, { code: null, signal: 'SIGKILL' });
+  },
+);

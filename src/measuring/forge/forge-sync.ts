@@ -86,6 +86,7 @@ export class ForgeSync {
   #putMs = 0;
   #round: Promise<void> = Promise.resolve();
   #isClosed = false;
+  #hangs = false;
   readonly #first = Promise.withResolvers<ObservedForge>();
   /** Tells whether the figures count here; null: not known yet, so those that are stored stay. */
   #counts: boolean | null = null;
@@ -171,11 +172,16 @@ export class ForgeSync {
     return this.#first.promise;
   }
 
+  /** Number of threads that were left behind by `close`, because a disk never answered them. */
+  get hangingThreads(): number {
+    return this.#hangs ? 1 : 0;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#schedule?.close();
-    await this.#reader.close();
+    this.#hangs = !(await this.#reader.close());
     await this.#round;
     this.#first.resolve(this.observed());
   }
