@@ -13,9 +13,11 @@ import {
   type PolicyChange,
   type Position,
   type ServerAdvice,
+  type SharedState,
   type SharedStore,
   type VolatileChange,
 } from '../store/index.ts';
+import { within } from '../within.ts';
 import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';
@@ -70,15 +72,14 @@ interface FleetHooks {
   heard?(sharedPath: string): void;
 }
 
-/** Usual milliseconds between two syncs with the store. */
-const usualMs = 1000;
-/** Milliseconds for reading usage in one sync, before the policy is read again. */
-const readingMs = 30;
-/** A longer time for the same, while nobody is served yet. */
-const openingMs = 300;
+/** The part of `everyMs` for which a sync waits for usage, which is read beside later syncs if it is long. */
+const usagePart = 0.03;
+/** A longer part, while nobody is served yet. */
+const openingPart = 0.3;
 
 export class Fleet implements SharedDocuments {
   readonly #options: FleetOptions;
+  readonly #everyMs: number;
   readonly #name: HostName;
   readonly #hosts: Hosts;
   readonly #documents: DocumentFollower;
@@ -87,6 +88,8 @@ export class Fleet implements SharedDocuments {
   readonly #teller: UsageTeller;
   readonly #adviceWatch: AdviceWatch;
   readonly #changeHints: ChangeHints;
+  /** The first claim of the name, while it is under way. */
+  #opening: Promise<void> | null = null;
   #roots: () => HostRecord['roots'] = () => null;
   #heard: (sharedPath: string) => void = () => {};
   /** The message of the divergence that was logged last; null: none, or its end was logged. */
@@ -106,19 +109,10 @@ export class Fleet implements SharedDocuments {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const {
-      ledger,
-      store,
-      host,
-      log,
-      token,
-      version,
-      now,
-      praefectStorage = null,
-      readsForge = false,
-      settleMs = 1200,
-    } = options;
-    const { replica, shares } = ledger;
+    this.#everyMs = options.everyMs ?? 1000;
+    const { ledger, store, host, log, now, settleMs = 1200 } = options;
+    const { praefectStorage = null, readsForge = false } = options;
+    const { documents, replica, shares } = ledger;
     this.#away = new AwayState({
       log,
       now,
@@ -131,16 +125,12 @@ export class Fleet implements SharedDocuments {
       praefectStorage,
       readsForge,
     });
-    this.#name = new HostName({ store, host, token, version, log, now, about });
+    this.#name = new HostName({ ...options, about });
     this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
     this.#hosts = new Hosts({ shares, store, host, now });
-    this.#volatile = new VolatileDocuments({ documents: ledger.documents, store });
+    this.#volatile = new VolatileDocuments({ documents, store });
     this.#documents = new DocumentFollower({
-      documents: ledger.documents,
-      replica,
-      store,
-      settleMs,
-      log,
+      ...{ documents, replica, store, settleMs, log },
       begin: () => this.#bringAlong(),
       sync: () => this.#sync(),
     });
@@ -170,13 +160,18 @@ export class Fleet implements SharedDocuments {
       elsewhere: store,
     });
     try {
-      await fleet.#name.begin();
+      // To claim a name that the store does not know takes a while, in which this host reads the store.
+      fleet.#opening = fleet.#name.begin(() => void fleet.#look());
+      await fleet.#opening;
     } catch (error) {
-      if (!isAway(error)) {
+      // If the store is away, later syncs report it, and claim the name.
+      if (!(error instanceof SoftquotaError && error.code === 'store_away')) {
+        await fleet.#stopReading();
         await store.close();
         throw error;
       }
-      // Later syncs report that the store is away, and claim the name.
+    } finally {
+      fleet.#opening = null;
     }
     await fleet.#look();
     return fleet;
@@ -184,13 +179,15 @@ export class Fleet implements SharedDocuments {
 
   /** Starts to report to the other hosts and to follow them. */
   start({ turned = () => {}, roots = () => null, heard = () => {} }: FleetHooks = {}): void {
-    const { store, everyMs = usualMs } = this.#options;
     this.#roots = roots;
     this.#heard = heard;
     this.#name.start(turned);
-    store.follow({ changed: () => void this.#look(), said: text => this.#changeHints.said(text) });
+    this.#options.store.follow({
+      changed: () => void this.#look(),
+      said: text => this.#changeHints.said(text),
+    });
     // A sync may take longer than the name lasts without a claim.
-    this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), everyMs).unref();
+    this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), this.#everyMs).unref();
     this.#teller.start();
     this.#next();
   }
@@ -229,10 +226,7 @@ export class Fleet implements SharedDocuments {
     this.#rejectIfDiverged();
   }
 
-  /**
-   * Returns the hosts of the store, and those that it has lost but whose usage counts. Rejects with
-   * `store_away`.
-   */
+  /** Returns all hosts that count. Rejects with `store_away`. */
   hosts(): Promise<readonly HostRecord[]> {
     return this.#hosts.all();
   }
@@ -268,26 +262,28 @@ export class Fleet implements SharedDocuments {
     return this.#options.store.advice(this.#documents.wasEmptied);
   }
 
-  /**
-   * Sets the policy of all hosts: the one in force here, or the one in the store. Rejects with `conflict` if
-   * they are the same or somebody else decided meanwhile, and with `store_away`.
-   */
-  async repair(policy: 'known' | 'stored'): Promise<void> {
-    await this.#documents.repair(policy);
+  /** Sets the policy of all hosts: the one in force here, or the one in the store. */
+  repair(policy: 'known' | 'stored'): Promise<void> {
+    return this.#documents.repair(policy);
   }
 
   async close(): Promise<void> {
     const { store, ledger } = this.#options;
-    this.#isClosed = true;
-    this.#heard = () => {};
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#syncs.idle();
+    await this.#stopReading();
     await this.#teller.close();
     if (this.#beat !== null) clearInterval(this.#beat);
     this.#changeHints.close();
     await ledger.eventLog.close();
     if (this.#away.current === null && this.#name.isHeld) await this.#name.release();
     await store.close();
+  }
+
+  async #stopReading(): Promise<void> {
+    this.#isClosed = true;
+    this.#heard = () => {};
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#syncs.idle();
+    await this.#usage.close();
   }
 
   /** Syncs and checks for advice. Never rejects: the next one tries again. */
@@ -307,7 +303,6 @@ export class Fleet implements SharedDocuments {
       this.#nextSync = null;
       try {
         await this.#syncNow();
-        this.#isComplete = !this.#usage.isReading;
         if (this.#away.succeeded()) this.#adviceWatch.anew();
       } catch (error) {
         this.#away.failed(error);
@@ -326,23 +321,32 @@ export class Fleet implements SharedDocuments {
     if (isOtherServer) {
       ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
       this.#volatile.lost();
-      this.#usage.lost();
     }
     if (this.#documents.divergence === null) await this.#volatile.sync(state.volatile);
     this.#teller.compare(state.usage.get(host));
     // Usage that another host told and nobody can read keeps this host from telling nothing.
     this.#syncedAt = begun;
-    const budgetMs = this.#beat === null ? openingMs : readingMs;
-    await this.#usage.sync(state.usage, performance.now() + budgetMs);
+    await this.#readUsage(state);
+  }
+
+  async #readUsage(state: SharedState): Promise<void> {
+    const reading = this.#usage.sync(state).then(() => {
+      this.#isComplete = true;
+    });
+    const part = this.#beat === null ? openingPart : usagePart;
+    if ((await within(reading, this.#everyMs * part, 'late')) !== 'late') return;
+    this.#isComplete = false;
+    reading.catch(error => this.#away.failed(error));
   }
 
   /**
    * Claims the name and the turn, but less often than once per sync: each message of a change causes a sync.
+   * The claim of `open` comes first.
    */
   async #keepName(): Promise<void> {
-    const { everyMs = usualMs } = this.#options;
     const now = performance.now();
-    if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
+    if (this.#opening !== null) return;
+    if (this.#name.isHeld && now - this.#keptAt < this.#everyMs / 2) return;
     await this.#name.keep();
     if (this.#name.isHeld) await this.#name.takeTurn();
     // Those who need the list report that it cannot be read.
@@ -352,25 +356,23 @@ export class Fleet implements SharedDocuments {
 
   #next(): void {
     if (this.#isClosed) return;
-    const { everyMs = usualMs } = this.#options;
-    const waitMs = this.#usage.isReading && this.#away.current === null ? 0 : everyMs;
-    this.#timer = setTimeout(() => void this.#look().then(() => this.#next()), waitMs).unref();
+    this.#timer = setTimeout(() => void this.#look().then(() => this.#next()), this.#everyMs).unref();
   }
 
   /** Tells whether usage may be reported now, and puts its owners on record. Rejects with `store_away`. */
   async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
-    const { everyMs = usualMs } = this.#options;
     // Another daemon may have the name by now.
-    if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
+    if (performance.now() - this.#syncedAt > this.#everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     // If this has to be done later, their usage counts all the same.
     await this.#documents.enroll(ownerKeys);
     return true;
   }
 
-  /** Copies the events and levels of this host into a new store. */
+  /** Copies the events and levels of this host into a new store, once it has its name. */
   async #bringAlong(): Promise<void> {
     const { ledger, store } = this.#options;
+    await this.#opening;
     const { own } = ledger.eventLog;
     for await (const events of eventPages(own)) if (events.length > 0) await store.write({ events });
     await store.write({ levels: await own.levels() });
@@ -404,8 +406,4 @@ export class Fleet implements SharedDocuments {
     const { divergence } = this.#documents;
     if (divergence !== null) throw new SoftquotaError('store_away', divergence.message);
   }
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof SoftquotaError && error.code === 'store_away';
 }

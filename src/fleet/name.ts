@@ -87,16 +87,20 @@ export class HostName {
     if (!had && performance.now() < this.#turnUntil) this.#turned();
   }
 
-  /** Takes the name. Rejects with `configuration` if another daemon has it, and with `store_away`. */
-  async begin(): Promise<void> {
+  /**
+   * Takes the name. Calls `waits` if the store may have lost who has it, so that this takes a while. Rejects
+   * with `configuration` if another daemon has it, and with `store_away`.
+   */
+  async begin(waits: () => void): Promise<void> {
     const { host } = this.#options;
-    if ((await this.#claimFirst()) === 'taken') throw new SoftquotaError('configuration', takenMessage(host));
+    if ((await this.#claimFirst(waits)) === 'taken')
+      throw new SoftquotaError('configuration', takenMessage(host));
   }
 
   /** Keeps the name, or takes it again. Rejects with `store_away`. */
   async keep(): Promise<void> {
     const { host, log, now } = this.#options;
-    const outcome = this.#begins ? await this.#claimFirst() : await this.#claim(null);
+    const outcome = this.#begins ? await this.#claimFirst(() => {}) : await this.#claim(null);
     this.#isHeld = outcome === 'kept';
     if (this.#isHeld && this.#taken !== null) {
       const takenSince = new Date(this.#taken.since).toISOString();
@@ -116,9 +120,10 @@ export class HostName {
     await store.release({ host, token, life: this.#life, version }).catch(() => {});
   }
 
-  async #claimFirst(): Promise<ClaimOutcome> {
+  async #claimFirst(waits: () => void): Promise<ClaimOutcome> {
     let outcome = await this.#claim('unsure');
     if (outcome === 'unknown') {
+      waits();
       await delay(renewalMs);
       outcome = await this.#claim('sure');
     }

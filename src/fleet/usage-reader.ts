@@ -8,57 +8,58 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { UsageShares } from '../ledger/index.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
-import { placeIn, type SharedStore, type ToldShare } from '../store/index.ts';
+import { placeIn, type SharedState, type SharedStore } from '../store/index.ts';
 
 interface UsageReaderOptions {
   readonly shares: Pick<UsageShares, 'lookThrough' | 'takeShares'>;
-  readonly store: Pick<SharedStore, 'usage' | 'usageAfter'>;
+  readonly store: Pick<SharedStore, 'state' | 'usage' | 'usageBetween'>;
   readonly host: string;
 }
 
-/** A read of all usage on a host, as far as it has come. */
-interface Reading {
-  readonly place: string;
-  readonly pages: AsyncIterator<readonly ToldShare[]>;
-  /** Owners whose usage was read already. */
-  readonly seen: Set<string>;
-}
+type Reported = Pick<SharedState, 'server' | 'usage'>;
 
 export class UsageReader {
   readonly #options: UsageReaderOptions;
   /** Position up to which the usage on each other host is known. */
   readonly #known = new Map<string, string>();
-  readonly #readings = new Map<string, Reading>();
-  /** Some changes of a host are still to be read. */
-  #isBehind = false;
+  readonly #readings = new SerialQueue();
+  /** A reading that has not begun yet, and what it will read. */
+  #next: Promise<void> | null = null;
+  #reported: Reported = { server: null, usage: new Map() };
+  #isClosed = false;
 
   constructor(options: UsageReaderOptions) {
     this.#options = options;
   }
 
-  /** Tells whether some usage is still to be read. */
-  get isReading(): boolean {
-    return this.#readings.size > 0 || this.#isBehind;
+  /**
+   * Reads the usage of the hosts up to the positions of this state of the store, after the reading under way.
+   * Usage that cannot be read keeps no other host's from being read. Rejects with `store_away` or
+   * `store_refused`.
+   */
+  sync(reported: Reported): Promise<void> {
+    this.#reported = reported;
+    this.#next ??= this.#readings.run(() => {
+      this.#next = null;
+      return this.#read(this.#reported);
+    });
+    return this.#next;
   }
 
-  /**
-   * Reads the usage of the hosts up to these positions, until the deadline on the monotonic clock; the rest
-   * is left to the next time. Usage that cannot be read keeps no other host's from being read. Rejects with
-   * `store_away` or `store_refused`.
-   */
-  async sync(places: ReadonlyMap<string, string>, deadline: number): Promise<void> {
-    this.#isBehind = false;
-    // A read continues only while the host is listed.
-    for (const host of this.#readings.keys()) if (!places.has(host)) this.#readings.delete(host);
+  /** Ends the reading under way after its next owners. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#readings.idle();
+  }
+
+  async #read({ server, usage }: Reported): Promise<void> {
     let refused: SoftquotaError | null = null;
-    for (const [host, place] of places) {
-      if (host === this.#options.host) continue;
+    for (const [host, place] of usage) {
+      if (host === this.#options.host || this.#known.get(host) === place) continue;
       try {
-        // A restored store may be at the known position again, while another one is being read.
-        if (this.#known.get(host) === place) this.#readings.delete(host);
-        else if (place === 'forgotten') await this.#end(host, { place, seen: new Set() });
-        else await this.#follow(host, place, deadline);
+        await this.#readHost(host, place, server);
       } catch (error) {
         if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
         refused = error;
@@ -67,64 +68,34 @@ export class UsageReader {
     if (refused !== null) throw refused;
   }
 
-  /** Begins anew with reads that another server has answered in part. */
-  lost(): void {
-    this.#readings.clear();
-  }
-
-  async #follow(host: string, place: string, deadline: number): Promise<void> {
+  async #readHost(host: string, place: string, server: string | null): Promise<void> {
+    const { shares, store } = this.#options;
     const [known, now] = [placeIn(this.#known.get(host) ?? ''), placeIn(place)];
-    if (known !== null && known.epoch === now?.epoch && known.number < now.number) {
-      this.#readings.delete(host);
-      return this.#goOn(host, known, deadline);
+    const goesOn = known !== null && known.epoch === now?.epoch && known.number < now.number;
+    const seen = new Set<string>();
+    const pages = goesOn ? store.usageBetween(host, known.number, now.number) : store.usage(host);
+    for await (const page of pages) {
+      if (this.#isClosed) return;
+      shares.takeShares(host, page);
+      if (!goesOn) for (const [ownerKey] of page) seen.add(ownerKey);
     }
-    const reading = this.#readings.get(host) ?? this.#begin(host, place);
-    // Reads at least one page, so that earlier hosts do not keep later ones from being read.
-    do {
-      const { done, value } = await reading.pages.next().catch((error: unknown) => {
-        // An iterator that has thrown would seem to be at its end.
-        this.#readings.delete(host);
-        throw error;
-      });
-      if (done === true) return this.#end(host, reading);
-      const said = value.map(({ share }) => [share.ownerKey, share] as const);
-      this.#options.shares.takeShares(host, said);
-      for (const [ownerKey] of said) reading.seen.add(ownerKey);
-    } while (performance.now() < deadline);
+    if (!goesOn) {
+      // Another server, or a store that was emptied meanwhile, seems to have less: the next sync reads it all.
+      const after = await store.state();
+      const isSame = placeIn(after.usage.get(host) ?? '')?.epoch === now?.epoch;
+      if (!isSame || after.server !== server) return;
+      await this.#dropOthers(host, seen);
+    }
+    this.#known.set(host, place);
   }
 
-  #begin(host: string, place: string): Reading {
-    const pages = this.#options.store.usage(host)[Symbol.asyncIterator]();
-    const reading = { place, pages, seen: new Set<string>() };
-    this.#readings.set(host, reading);
-    return reading;
-  }
-
-  /** Ends a read: deletes the usage of owners that it did not find. Later changes come after its position. */
-  async #end(host: string, { place, seen }: Pick<Reading, 'place' | 'seen'>): Promise<void> {
-    this.#readings.delete(host);
+  /** Deletes the usage on a host of all owners but these. Later changes come after the known position. */
+  async #dropOthers(host: string, seen: ReadonlySet<string>): Promise<void> {
     const { shares } = this.#options;
     const gone: string[] = [];
     await shares.lookThrough(share => {
       if (share.host === host && !seen.has(share.ownerKey)) gone.push(share.ownerKey);
     });
     await inSlices(gone, ownerKey => shares.takeShares(host, [[ownerKey, null]]));
-    this.#known.set(host, place);
-  }
-
-  async #goOn(
-    host: string,
-    { epoch, number: from }: { readonly epoch: string; readonly number: number },
-    deadline: number,
-  ): Promise<void> {
-    let number = from;
-    let isMore: boolean;
-    do {
-      const changes = await this.#options.store.usageAfter(host, number);
-      this.#options.shares.takeShares(host, changes.shares);
-      ({ number, isMore } = changes);
-    } while (isMore && performance.now() < deadline);
-    if (isMore) this.#isBehind = true;
-    this.#known.set(host, `${epoch} ${number}`);
   }
 }

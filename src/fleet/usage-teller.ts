@@ -136,7 +136,7 @@ export class UsageTeller {
     const from = (await store.state()).usage.get(host) ?? null;
     this.#told.clear();
     for await (const page of store.usage(host)) {
-      for (const { share, text } of page) this.#told.set(share.ownerKey, text);
+      for (const [ownerKey, , text] of page) if (text !== null) this.#told.set(ownerKey, text);
     }
     for (const ownerKey of this.#told.keys()) this.#changed.add(ownerKey);
     await inSlices(ledger.documents.owners.all, ({ key }) => this.#changed.add(key));

@@ -230,7 +230,10 @@ export class UsageShares {
   }
 
   /** Replaces the usage that another host reported for owners; null: it stores nothing of the owner. */
-  takeShares(host: string, said: Iterable<readonly [ownerKey: string, share: ShareRecord | null]>): void {
+  takeShares(
+    host: string,
+    said: Iterable<readonly [ownerKey: string, share: ShareRecord | null, ...unknown[]]>,
+  ): void {
     const { usage, writeBehind, host: ownHost } = this.#options;
     if (host === ownHost) return;
     const shares: ShareRecord[] = [];

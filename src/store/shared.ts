@@ -161,20 +161,8 @@ export interface TellUsage {
   readonly largest: ReadonlyMap<string, readonly LargeUnit[]>;
 }
 
-export interface ToldShare {
-  readonly share: ShareRecord;
-  /** The text that `usageText` wrote. */
-  readonly text: string;
-}
-
-/** Usage that a host reported after a number. */
-export interface UsageChanges {
-  /** Number of the last of these changes. */
-  readonly number: number;
-  /** By owners' keys; null: the owner stores nothing there any more. */
-  readonly shares: readonly (readonly [ownerKey: string, share: ShareRecord | null])[];
-  readonly isMore: boolean;
-}
+/** Reported usage, and the text that `usageText` wrote; null: the owner stores nothing there any more. */
+export type ToldShare = readonly [ownerKey: string, share: ShareRecord | null, text: string | null];
 
 /** Gets the messages of a shared store, as far as they arrive. */
 export interface Listener {

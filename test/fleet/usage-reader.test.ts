@@ -3,6 +3,7 @@
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { UsageReader } from '../../src/fleet/usage-reader.ts';
+import type { SharedState } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { repos, used, walk } from '../ledger/world.ts';
 import { share } from '../store/records.ts';
@@ -48,28 +49,30 @@ t.test('a reading that breaks off takes nobody away, and is begun again', async 
   t.strictSame(both(), [0, 8]);
 });
 
-t.test('a reading that was begun of another place ends where the known one is there again', async t => {
-  const reader = new UsageReader({
-    shares: { lookThrough: async () => {}, takeShares: () => {} },
-    store: {
-      usage: async function* () {
-        yield* [[], []];
+t.test('a reading that another server or an emptied store has ended takes nobody away', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const state = await store.state();
+  const usage = new Map([['other', 'second 0']]);
+  const taken: unknown[] = [];
+  const read = (after: Partial<SharedState>) =>
+    new UsageReader({
+      shares: {
+        ...{ lookThrough: async look => look(sized('alice', 5)) },
+        takeShares: (_, said) => taken.push(...said),
       },
-      usageAfter: async () => ({ number: 0, shares: [], isMore: false }),
-    },
-    host: 'one',
-  });
-  const told = (place: string, ms: number) =>
-    reader.sync(new Map([['other', place]]), performance.now() + ms);
-  await told('first 1', 60_000);
-  t.equal(reader.isReading, false);
-  await told('second 1', -1);
-  t.equal(reader.isReading, true);
-  await told('first 1', -1);
-  t.equal(reader.isReading, false, 'else it would be looked for without a rest');
-  await told('second 1', -1);
-  reader.lost();
-  t.equal(reader.isReading, false, 'a reading is not gone on with on another server');
+      store: {
+        usage: async function* () {},
+        usageBetween: async function* () {},
+        state: async () => ({ ...state, usage, ...after }),
+      },
+      host: 'one',
+    }).sync({ ...state, usage });
+  await read({ server: 'another' });
+  await read({ usage: new Map() });
+  t.strictSame(taken, []);
+  await read({});
+  t.strictSame(taken, [['alice', null]]);
 });
 
 t.test('usage of one host that cannot be read keeps no other from being read or told', async t => {
