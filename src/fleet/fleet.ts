@@ -22,10 +22,8 @@ import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
-import { Hosts } from './hosts.ts';
-import { HostName, type NameTaken } from './name.ts';
-import { UsageReader } from './usage-reader.ts';
-import { UsageTeller } from './usage-teller.ts';
+import { HostName, Hosts, type NameTaken } from './hosts.ts';
+import { UsageReader, UsageTeller } from './usage.ts';
 import { VolatileDocuments } from './volatile.ts';
 
 export interface FleetOptions {

@@ -7,5 +7,4 @@
  */
 
 export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
-export { walkedForOthers, walkersOf } from './hosts.ts';
-export type { NameTaken } from './name.ts';
+export { type NameTaken, walkedForOthers, walkersOf } from './hosts.ts';

@@ -5,7 +5,7 @@
  * acknowledged, and returns all of them on request.
  */
 
-import type { RedisSettings } from './redis/context.ts';
+import type { RedisSettings } from './redis/connection.ts';
 import type { SharedStore } from './redis/store.ts';
 
 export { type Away, AwayState } from './away.ts';
@@ -23,7 +23,7 @@ export type {
   ShareRecord,
 } from './record-store.ts';
 export { eventPages, newGeneration, newMark, ownerIdBits } from './record-store.ts';
-export type { RedisSettings } from './redis/context.ts';
+export type { RedisSettings } from './redis/connection.ts';
 export type { SharedStore } from './redis/store.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export { usageText } from './share.ts';

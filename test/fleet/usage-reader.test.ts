@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { UsageReader } from '../../src/fleet/usage-reader.ts';
+import { UsageReader } from '../../src/fleet/usage.ts';
 import type { SharedState } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { repos, used, walk } from '../ledger/world.ts';

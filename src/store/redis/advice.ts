@@ -4,14 +4,14 @@ import type { Redis } from 'ioredis';
 import type { ServerAdvice } from '../shared.ts';
 import type { RedisAddress } from './address.ts';
 import { pairs } from './commands.ts';
-import type { RedisContext } from './context.ts';
+import type { RedisContext } from './connection.ts';
 import { replyCode } from './faults.ts';
 
 /**
  * The oldest version of Redis, or of a compatible server, that softquota supports. Before it, errors in
  * scripts come without their codes, and min-replicas-to-write does not hold for scripts.
  */
-const oldest = [7, 0] as const;
+const oldest = 7;
 /** Milliseconds by which clocks may differ without advice. */
 const mostAheadMs = 5000;
 
@@ -86,62 +86,41 @@ function dropped({ name, info }: Server): ServerAdvice[] {
 
 function adviceFor({ name, info, settings, aheadMs }: Server, waitReplicas: number): ServerAdvice[] {
   const advice: ServerAdvice[] = [];
+  const add = (code: ServerAdvice['code'], message: string, mend: string) =>
+    advice.push({ code, message, mend });
   if (info.get('aof_enabled') === '0') {
-    advice.push({
-      code: 'no_append_only',
-      message: `${name} writes no append-only file: after a crash it has lost all since its last snapshot.`,
-      mend: 'appendonly yes',
-    });
+    const message = `${name} writes no append-only file: after a crash it has lost all since its last snapshot.`;
+    add('no_append_only', message, 'appendonly yes');
   } else if (settings.get('appendfsync') === 'no') {
-    advice.push({
-      code: 'not_durable_enough',
-      message: `${name} leaves it to the system when its append-only file reaches the disk: a power cut loses half a minute.`,
-      mend: 'appendfsync everysec',
-    });
+    const message = `${name} leaves it to the system when its append-only file reaches the disk: a power cut loses half a minute.`;
+    add('not_durable_enough', message, 'appendfsync everysec');
   }
   const policy = info.get('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction' && info.get('maxmemory') !== '0') {
-    advice.push({
-      code: 'evicts',
-      message: `${name} throws keys away when its memory is full (maxmemory-policy ${policy}): quotas and usage would be gone.`,
-      mend: 'maxmemory-policy noeviction',
-    });
+    const message = `${name} throws keys away when its memory is full (maxmemory-policy ${policy}): quotas and usage would be gone.`;
+    add('evicts', message, 'maxmemory-policy noeviction');
   }
   const version = info.get('redis_version');
-  if (version !== undefined && isOlder(version)) {
-    advice.push({
-      code: 'too_old',
-      message: `${name} is version ${version}; softquota is made for ${oldest.join('.')} and later.`,
-      mend: `update it to ${oldest.join('.')} or later`,
-    });
+  if (version !== undefined && Number.parseInt(version, 10) < oldest) {
+    const message = `${name} is version ${version}; softquota is made for ${oldest}.0 and later.`;
+    add('too_old', message, `update it to ${oldest}.0 or later`);
   }
   if (Math.abs(aheadMs) > mostAheadMs) {
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
-    advice.push({
-      code: 'clock_differs',
-      message: `the clock of this host is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${name}: allowances and graces do not end at the same time on all hosts.`,
-      mend: 'timedatectl set-ntp true (on the host whose clock is wrong)',
-    });
+    const message = `the clock of this host is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${name}: allowances and graces do not end at the same time on all hosts.`;
+    add('clock_differs', message, 'timedatectl set-ntp true (on the host whose clock is wrong)');
   }
   if (info.get('role') === 'slave') {
-    advice.push({
-      code: 'replica_written',
-      message: `${name} is a replica of ${info.get('master_host')}:${info.get('master_port')}: what is written there is lost, or refused.`,
-      mend: `[store] HOST = redis://${info.get('master_host')}:${info.get('master_port')}/0 (and replica-read-only yes in redis.conf)`,
-    });
+    const master = `${info.get('master_host')}:${info.get('master_port')}`;
+    const message = `${name} is a replica of ${master}: what is written there is lost, or refused.`;
+    const mend = `[store] HOST = redis://${master}/0 (and replica-read-only yes in redis.conf)`;
+    add('replica_written', message, mend);
   }
   const replicas = Number(info.get('connected_slaves') ?? waitReplicas);
   if (replicas < waitReplicas) {
-    advice.push({
-      code: 'not_durable_enough',
-      message: `${name} has ${replicas} of the ${waitReplicas} replicas that WAIT_REPLICAS asks for: no change of policy can be acknowledged.`,
-      mend: 'add replicas, or set [store] WAIT_REPLICAS to as many as there are',
-    });
+    const message = `${name} has ${replicas} of the ${waitReplicas} replicas that WAIT_REPLICAS asks for: no change of policy can be acknowledged.`;
+    const mend = 'add replicas, or set [store] WAIT_REPLICAS to as many as there are';
+    add('not_durable_enough', message, mend);
   }
   return advice;
-}
-
-function isOlder(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
 }

@@ -12,7 +12,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ChainableCommander, Redis } from 'ioredis';
-import type { RedisContext } from './context.ts';
+import type { RedisContext } from './connection.ts';
 import { away, damaged, replyCode, strangeSchema } from './faults.ts';
 import { fieldName } from './keys.ts';
 
@@ -70,15 +70,6 @@ export const serverLua = `
 local function server()
   local info = redis.pcall('INFO', 'server')
   return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
-end`;
-
-/** Number of replicas that are online; nil if the server does not say. */
-export const replicasOf = `
-local function replicas()
-  local info = redis.pcall('INFO', 'replication')
-  if type(info) ~= 'string' or not string.find(info, 'connected_slaves:') then return nil end
-  local _, count = string.gsub(info, 'state=online', '')
-  return count
 end`;
 
 export type Word = string | Buffer;

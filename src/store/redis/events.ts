@@ -1,5 +1,6 @@
 /** Writes and finds events, and the levels of owners' usage. */
 
+import { z } from 'zod';
 import {
   type EventQuery,
   type EventRecord,
@@ -8,9 +9,10 @@ import {
   lastGone,
   type RecordChanges,
 } from '../record-store.ts';
+import { whole } from '../shapes.ts';
 import { expectTypes, fenced, pairs, runFenced, runScript, script, words } from './commands.ts';
-import type { RedisContext } from './context.ts';
-import { eventContentIn, eventLabels, eventText, labelIn, levelIn, parseStored, sentAs } from './values.ts';
+import type { RedisContext } from './connection.ts';
+import { decodeFieldName, fieldName, numberIn, parseStored, sentAs, textOf } from './keys.ts';
 
 /**
  * Puts events, which are found by their ids and labels, in the order of their times. If there are too many,
@@ -178,4 +180,43 @@ export async function readLevels({ connection, keys }: RedisContext): Promise<re
   return Object.entries(hash).map(([name, value]) =>
     parseStored(connection.where, keys.levels, name, () => levelIn(name, value)),
   );
+}
+
+function levelIn(name: string, value: Buffer): LevelRecord {
+  return { ownerId: numberIn(name), text: textOf(value) };
+}
+
+const eventContent = z.strictObject({ of: z.string(), at: whole, text: z.string() });
+
+/** Makes the labels of an event in `PREFIX:events:times`, by which it is found without reading its text. */
+function eventLabels({ kind, ownerId, ownerKey }: EventRecord): string {
+  const owner = ownerId === null ? '' : ` owner-id=${ownerId}`;
+  const key = ownerKey === null ? '' : ` owner-key=${fieldName(ownerKey)}`;
+  return `kind=${fieldName(kind)}${owner}${key}`;
+}
+
+const label =
+  /^(?<id>\S+) kind=(?<kind>\S*)(?: owner-id=(?<ownerId>-?\d+))?(?: owner-key=(?<ownerKey>\S*))?$/;
+
+/** Reads an event's id and labels; throws for any other text. */
+function labelIn(text: string): Omit<EventRecord, 'at' | 'text'> {
+  const { id, kind, ownerId, ownerKey } = label.exec(text)?.groups ?? {};
+  if (id === undefined || kind === undefined) throw new TypeError('no event');
+  return {
+    id,
+    kind: decodeFieldName(kind),
+    ownerId: ownerId === undefined ? null : numberIn(ownerId),
+    ownerKey: ownerKey === undefined ? null : decodeFieldName(ownerKey),
+  };
+}
+
+/** Makes the JSON of an event. The labels come first, where scripts expect them. */
+function eventText(event: EventRecord): string {
+  return JSON.stringify({ of: eventLabels(event), at: event.at, text: event.text });
+}
+
+/** Reads what `eventText` made; throws for any other text. */
+function eventContentIn(value: Buffer): Pick<EventRecord, 'at' | 'text'> {
+  const { at, text } = eventContent.parse(JSON.parse(value.toString()));
+  return { at, text };
 }

@@ -3,9 +3,8 @@
 import { z } from 'zod';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
 import { expectTypes, pipeline, runScript, script } from './commands.ts';
-import type { RedisContext } from './context.ts';
-import { fieldName } from './keys.ts';
-import { decodeFieldName, parseStored } from './values.ts';
+import type { RedisContext } from './connection.ts';
+import { decodeFieldName, fieldName, parseStored } from './keys.ts';
 
 /**
  * The name belongs to the token that is stored with it, and among the processes with that token to the one

@@ -33,7 +33,12 @@
  * storage that another host walks are measured at that host's next sweep.
  */
 
+import { messageOf } from '../../errors.ts';
+import { printable } from '../../text.ts';
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
+import type { DocumentRecord, OwnerRecord } from '../record-store.ts';
+import { ownerShape } from '../shapes.ts';
+import { damaged } from './faults.ts';
 
 export type Keys = Readonly<ReturnType<typeof redisKeys>>;
 
@@ -87,4 +92,66 @@ export function textIn(name: string): string | null {
   );
   const text = decodeWtf8(Buffer.from(bytes, 'latin1'));
   return text !== null && fieldName(text) === name ? text : null;
+}
+
+const ownerContent = ownerShape.omit({ key: true });
+
+/** Text as it is sent; as bytes if it has lone surrogates. */
+export function sentAs(text: string): string | Buffer {
+  return text.isWellFormed() ? text : Buffer.from(encodeWtf8(text));
+}
+
+/** Reads the value of a key; anything that `read` throws means that the value is damaged. */
+export function parseStored<T>(where: string, key: string, what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw damaged(where, key, `${printable(what)}: ${messageOf(error)}`, error);
+  }
+}
+
+export function textOf(value: Buffer): string {
+  const text = decodeWtf8(value);
+  if (text === null) throw new TypeError('no text');
+  return text;
+}
+
+export function decodeFieldName(name: string): string {
+  const text = textIn(name);
+  if (text === null) throw new TypeError('no name');
+  return text;
+}
+
+/** A whole number as `String` writes it. */
+export function numberIn(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || String(number) !== text) throw new TypeError('no whole number');
+  return number;
+}
+
+/** Makes a field of `PREFIX:owners`. The id comes first, where scripts expect it. */
+export function ownerFields({ key, id, name, type, since }: OwnerRecord): [string, string] {
+  return [fieldName(key), JSON.stringify({ id, name, type, since })];
+}
+
+export function ownerIn(name: string, value: string): OwnerRecord {
+  return { key: decodeFieldName(name), ...ownerContent.parse(JSON.parse(value)) };
+}
+
+export function documentName({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>): string {
+  return `${fieldName(kind)}/${fieldName(key)}`;
+}
+
+export function documentFields(document: DocumentRecord): [string, string | Buffer] {
+  return [documentName(document), sentAs(document.text)];
+}
+
+export function namesIn(name: string): Pick<DocumentRecord, 'kind' | 'key'> {
+  const [kind = '', key, ...others] = name.split('/');
+  if (key === undefined || others.length > 0) throw new TypeError('no name of a document');
+  return { kind: decodeFieldName(kind), key: decodeFieldName(key) };
+}
+
+export function documentIn(name: string, value: Buffer): DocumentRecord {
+  return { ...namesIn(name), text: textOf(value) };
 }

@@ -12,7 +12,6 @@ import type { PolicyChange, SharedPolicy } from '../shared.ts';
 import {
   expectTypes,
   parts,
-  replicasOf,
   replyIn,
   type ScriptCall,
   type ScriptReply,
@@ -23,12 +22,10 @@ import {
   type Word,
   words,
 } from './commands.ts';
-import type { Connection } from './connection.ts';
-import type { RedisContext } from './context.ts';
+import type { Connection, RedisContext } from './connection.ts';
 import { eventWords, putEvents } from './events.ts';
 import { away, redisSchema, replyCode } from './faults.ts';
-import { fieldName } from './keys.ts';
-import { documentFields, documentName, ownerFields } from './values.ts';
+import { documentFields, documentName, fieldName, ownerFields } from './keys.ts';
 
 /** Records of a policy that are sent at a time. */
 const stageSize = 2000;
@@ -44,10 +41,16 @@ const replicaMs = 1200;
 /**
  * Begins a change of policy to a position. A change that too few replicas would get is not written at all,
  * since a master that was cut off or replaced continues alone. Expects the types of its KEYS to be checked,
- * and the locals `policy` and `changes`.
+ * and the locals `policy` and `changes`. The number of replicas that are online is nil if the server does not
+ * say.
  */
 const begin = `
-${replicasOf}
+local function replicas()
+  local info = redis.pcall('INFO', 'replication')
+  if type(info) ~= 'string' or not string.find(info, 'connected_slaves:') then return nil end
+  local _, count = string.gsub(info, 'state=online', '')
+  return count
+end
 local found = redis.call('HGET', policy, 'schema')
 if found ~= '${redisSchema}' and (found or redis.call('EXISTS', policy) == 1) then
   return {'schema', found or '', policy}

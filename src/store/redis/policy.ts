@@ -17,8 +17,7 @@ import type {
   SharedState,
 } from '../shared.ts';
 import { pairs, pipeline, script, sendScript, serverLua } from './commands.ts';
-import type { Connection } from './connection.ts';
-import type { RedisContext } from './context.ts';
+import type { Connection, RedisContext } from './connection.ts';
 import { mustBeOfOurTypes } from './examine.ts';
 import { away, redisSchema, strangeSchema } from './faults.ts';
 import {
@@ -30,7 +29,7 @@ import {
   ownerIn,
   parseStored,
   textOf,
-} from './values.ts';
+} from './keys.ts';
 
 /** A reply to HGETALL, as the client returns it. */
 type Hash = Readonly<Record<string, Buffer>>;

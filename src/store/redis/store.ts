@@ -1,13 +1,13 @@
 /** The shared store in a Redis. */
 
+import type { Redis } from 'ioredis';
 import { SerialQueue } from '../../serial-queue.ts';
 import type { Listener, ServerAdvice } from '../shared.ts';
 import { readAdvice } from './advice.ts';
-import { createContext, type RedisContext, type RedisSettings } from './context.ts';
+import { Connection, createContext, type RedisContext, type RedisSettings } from './connection.ts';
 import { readEvents, readLevels, writeEvents } from './events.ts';
 import { examineServer } from './examine.ts';
-import { away } from './faults.ts';
-import { Follower } from './follow.ts';
+import { away, failureOf } from './faults.ts';
 import { claimHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { compareOwners, readPolicy, readSince, readState } from './policy.ts';
 import { commit, replace } from './policy-changes.ts';
@@ -96,4 +96,80 @@ function storeOn(context: RedisContext, follower: Follower) {
       policyConnection.close();
     },
   };
+}
+
+/** Milliseconds between two subscriptions: subscribing again detects a connection that has died silently. */
+const renewMs = 5000;
+
+/**
+ * Receives messages about changes and from other hosts. Some may be lost; only the state of the store misses
+ * nothing.
+ */
+class Follower {
+  readonly #context: RedisContext;
+  /** The server refuses to send messages. */
+  #refused: ServerAdvice | null = null;
+  #listener: Listener = { changed: () => {}, said: () => {} };
+  #connection: Connection | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Uses a connection of its own, since one that is subscribed takes no other commands. */
+  constructor(context: RedisContext) {
+    this.#context = context;
+  }
+
+  get advice(): readonly ServerAdvice[] {
+    return this.#refused === null ? [] : [this.#refused];
+  }
+
+  follow(listener: Listener): void {
+    this.#listener = listener;
+    this.#connection ??= this.#connect();
+  }
+
+  tell(): void {
+    this.#listener.changed();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#connection?.close();
+    this.#listener = { changed: () => {}, said: () => {} };
+  }
+
+  #connect(): Connection {
+    const heard = new WeakSet<Redis>();
+    const connection = new Connection({
+      address: this.#context.address,
+      ready: client => {
+        if (!heard.has(client)) client.on('message', (_, text) => this.#hear(text));
+        heard.add(client);
+        void this.#subscribe(connection).then(() => this.tell());
+      },
+    });
+    this.#timer = setInterval(() => void this.#subscribe(connection), renewMs);
+    return connection;
+  }
+
+  /** Subscribes. If that fails, the connection is made again, or the next attempt follows. */
+  async #subscribe(connection: Connection): Promise<void> {
+    const { news } = this.#context.keys;
+    try {
+      await connection.run(client => client.subscribe(news));
+      this.#refused = null;
+    } catch (error) {
+      const { code, message } = failureOf(this.#context.connection.where, error);
+      if (code !== 'store_refused') return;
+      this.#refused = {
+        code: 'no_messages',
+        message: `changes of other hosts are seen a second later: ${message}`,
+        mend: `ACL SETUSER NAME &${news} +subscribe (NAME: the user in [store] HOST), and the same in the ACL file`,
+      };
+    }
+  }
+
+  #hear(text: string): void {
+    if (text.startsWith('{')) this.#listener.said(text);
+    else this.tell();
+  }
 }

@@ -4,22 +4,24 @@
  * everything anew.
  */
 
+import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
+import { isLeaf } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
 import type { LargeUnit } from '../record-store.ts';
+import { whole } from '../shapes.ts';
 import { usageIn } from '../share.ts';
 import type { TellUsage, ToldShare } from '../shared.ts';
 import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
-import type { RedisContext } from './context.ts';
-import { fieldName } from './keys.ts';
+import type { RedisContext } from './connection.ts';
+import { decodeFieldName, fieldName, parseStored } from './keys.ts';
 import { scanTexts } from './policy.ts';
-import { decodeFieldName, largestIn, parseStored } from './values.ts';
 
 /** Owners whose changes are read at a time; one write has fewer. */
 const pageSize = 1000;
 
 /** Position of a host that was forgotten. */
-export const forgotten = 'forgotten';
+const forgotten = 'forgotten';
 
 /** KEYS: fences, usage, the host's usage, its changes, its largest units. */
 const writeScript = script(
@@ -181,4 +183,18 @@ export async function forgetHost(context: RedisContext, host: string, isKnown = 
     );
   }
   if (is === 'missing') throw new SoftquotaError('not_found', `there is no host ${printable(host)}`);
+}
+
+const unitsShape = z.array(
+  z.strictObject({
+    kind: z.enum(['walked', 'reported']),
+    name: z.string(),
+    leaf: z.string().refine(isLeaf, { error: 'no kind of data' }),
+    bytes: whole.nonnegative(),
+  }),
+);
+
+/** Reads JSON of the largest units; throws for any other text. */
+function largestIn(text: string): readonly LargeUnit[] {
+  return unitsShape.parse(JSON.parse(text));
 }

@@ -7,9 +7,9 @@ import { randomBytes } from 'node:crypto';
 import type { DocumentRecord } from '../record-store.ts';
 import type { DocumentNames, VolatileChange } from '../shared.ts';
 import { expectTypes, fenced, pipeline, runFenced, script, words } from './commands.ts';
-import type { RedisContext } from './context.ts';
+import type { RedisContext } from './connection.ts';
+import { documentFields, documentIn, documentName, namesIn, parseStored } from './keys.ts';
 import { scanFields } from './policy.ts';
-import { documentFields, documentIn, documentName, namesIn, parseStored } from './values.ts';
 
 /** Limit of names with the number of their last change; a host that is further behind reads all. */
 const mostNames = 20_000;
