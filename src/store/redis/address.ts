@@ -10,12 +10,11 @@ interface ServerAddress {
 }
 
 export interface RedisAddress {
-  /** `sentinel`: `places` are the Sentinels, which know where the master is. */
-  readonly kind: 'single' | 'sentinel';
+  /** The servers; with Sentinels these, which know where the master is. */
   readonly places: readonly ServerAddress[];
   readonly tls: boolean;
-  /** The name of the master that the Sentinels watch; otherwise empty. */
-  readonly master: string;
+  /** The name of the master that the Sentinels watch; null without Sentinels. */
+  readonly master: string | null;
   readonly database: number;
   /** Empty: the user that Redis calls `default`. */
   readonly user: string;
@@ -28,27 +27,20 @@ const form =
 
 /** Reads `[store] HOST`; throws `configuration` if it is no address. */
 export function redisAddressOf(text: string): RedisAddress {
-  const { scheme = '', user, password, hosts = '', rest = '' } = form.exec(text)?.groups ?? {};
-  const kind = kinds[scheme.toLowerCase()];
-  if (kind === undefined) throw noAddress();
+  const groups = form.exec(text)?.groups;
+  if (groups === undefined) throw noAddress();
+  const { scheme = '', user = '', password, hosts = '', rest = '' } = groups;
   const [first = '', second] = rest.split('/').slice(1);
-  const database = kind === 'sentinel' ? second : first;
+  const isSentinel = scheme.toLowerCase() === 'redis+sentinel';
   return {
-    kind,
-    places: hosts.split(',').map(place => placeOf(place, kind === 'sentinel' ? 26_379 : 6379)),
+    places: hosts.split(',').map(place => placeOf(place, isSentinel ? 26_379 : 6379)),
     tls: scheme.toLowerCase() === 'rediss',
-    master: kind === 'sentinel' ? decoded(first) : '',
-    database: Number(database || 0),
-    user: decoded(user ?? ''),
+    master: isSentinel ? decoded(first) : null,
+    database: Number((isSentinel ? second : first) || 0),
+    user: decoded(user),
     password: password === undefined ? null : decoded(password),
   };
 }
-
-const kinds: Readonly<Record<string, RedisAddress['kind']>> = {
-  redis: 'single',
-  rediss: 'single',
-  'redis+sentinel': 'sentinel',
-};
 
 function placeOf(text: string, usualPort: number): ServerAddress {
   const [, bracketed, plain = '', port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
@@ -75,16 +67,11 @@ function noAddress(): SoftquotaError {
 }
 
 /** The address as people read it, without user and password. */
-export function addressName({ kind, places, master }: RedisAddress): string {
+export function addressName({ places, master }: RedisAddress): string {
   const where = places
     .map(({ host, port }) => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`))
     .join(',');
-  switch (kind) {
-    case 'single':
-      return `Redis at ${where}`;
-    case 'sentinel':
-      return `Redis ${master} of the Sentinels at ${where}`;
-  }
+  return master === null ? `Redis at ${where}` : `Redis ${master} of the Sentinels at ${where}`;
 }
 
 /** Returns the milliseconds between two attempts to connect. */
@@ -113,36 +100,24 @@ const bounds = {
 } satisfies RedisOptions;
 
 /** Makes a client that connects at once, and again after each loss. */
-export function clientFor(address: RedisAddress): Redis {
-  const { kind, places, tls, master, database, user, password } = address;
-  const [first = { host: 'localhost', port: 6379 }] = places;
-  const credentials = {
-    ...(user === '' ? {} : { username: user }),
-    ...(password === null ? {} : { password }),
-  };
+export function clientFor({ places, tls, master, database, user, password }: RedisAddress): Redis {
   const lasting = {
     ...bounds,
-    ...credentials,
+    ...(user === '' ? {} : { username: user }),
+    ...(password === null ? {} : { password }),
     db: database,
     enableOfflineQueue: false,
     retryStrategy: pause,
   } satisfies RedisOptions;
-  switch (kind) {
-    case 'single':
-      return new Redis({ ...lasting, ...first, ...(tls ? { tls: {} } : {}) });
-    case 'sentinel':
-      return knocking(
-        new Redis({
-          ...lasting,
-          name: master,
-          sentinels: [...places],
-          sentinelCommandTimeout: 1000,
-          sentinelRetryStrategy: pause,
-        }),
-        user,
-        password,
-      );
-  }
+  if (master === null) return new Redis({ ...lasting, ...places[0], ...(tls ? { tls: {} } : {}) });
+  const client = new Redis({
+    ...lasting,
+    name: master,
+    sentinels: [...places],
+    sentinelCommandTimeout: 1000,
+    sentinelRetryStrategy: pause,
+  });
+  return knocking(client, user, password);
 }
 
 /** Asks Sentinels without a password first, since most have none; then with that of the store. */
