@@ -270,10 +270,13 @@ export class UsageReader {
       if (!goesOn) for (const [ownerKey] of page) seen.add(ownerKey);
     }
     if (!goesOn) {
-      // Another server, or a store that was emptied meanwhile, seems to have less: the next sync reads it all.
       const after = await store.state();
-      const isSame = placeIn(after.usage.get(host) ?? '')?.epoch === now?.epoch;
-      if (!isSame || after.server !== server) return;
+      const there = after.usage.get(host);
+      // The store was emptied meanwhile.
+      if (there === undefined) return;
+      // Another server, or one with another report, seemed to have less.
+      const isSame = after.server === server && placeIn(there)?.epoch === now?.epoch;
+      if (!isSame) return this.#readHost(host, there, after.server);
       await this.#dropOthers(host, seen);
     }
     this.#known.set(host, place);

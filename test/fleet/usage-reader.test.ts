@@ -51,28 +51,32 @@ t.test('a reading that breaks off takes nobody away, and is begun again', async 
 
 t.test('a reading that another server or an emptied store has ended takes nobody away', async t => {
   const { address } = await startSingle(t);
-  const store = await sharedStore(t, address);
-  const state = await store.state();
+  const state = await (await sharedStore(t, address)).state();
   const usage = new Map([['other', 'second 0']]);
-  const taken: unknown[] = [];
-  const read = (after: Partial<SharedState>) =>
-    new UsageReader({
+  const alice = [['alice', sized('alice', 5), '']] as const;
+  const takenIf = async (after: Partial<SharedState>) => {
+    const taken: unknown[] = [];
+    const answers = [[], alice];
+    const reader = new UsageReader({
       shares: {
-        ...{ lookThrough: async look => look(sized('alice', 5)) },
+        lookThrough: async look => look(sized('alice', 5)),
         takeShares: (_, said) => taken.push(...said),
       },
       store: {
-        usage: async function* () {},
+        usage: async function* () {
+          yield answers.shift() ?? [];
+        },
         usageBetween: async function* () {},
         state: async () => ({ ...state, usage, ...after }),
       },
       host: 'one',
-    }).sync({ ...state, usage });
-  await read({ server: 'another' });
-  await read({ usage: new Map() });
-  t.strictSame(taken, []);
-  await read({});
-  t.strictSame(taken, [['alice', null]]);
+    });
+    await reader.sync({ ...state, usage });
+    return taken;
+  };
+  t.strictSame(await takenIf({ server: 'another' }), alice, 'it is read again');
+  t.strictSame(await takenIf({ usage: new Map() }), []);
+  t.strictSame(await takenIf({}), [['alice', null]]);
 });
 
 t.test('usage of one host that cannot be read keeps no other from being read or told', async t => {
