@@ -23,7 +23,7 @@ import { noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { endGroupModes, requestKinds } from '../policy/index.ts';
-import { type Patterns, startSchedule, verifyPattern } from '../scan/index.ts';
+import { startSchedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openRedisStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
@@ -105,7 +105,7 @@ export class Daemon {
           settings: config.forge,
           ledger,
           log,
-          patterns: patternsOf(config.scan),
+          sweeps: config.scan.schedule,
           schedule: startSchedule,
           renamed: renames => {
             // Paths of GitLab name no owner.
@@ -238,7 +238,7 @@ export class Daemon {
     current.config = next;
     ledger.settings = next.quota;
     measuring.reconfigure(next);
-    forge?.reconfigure(patternsOf(next.scan));
+    forge?.reconfigure(next.scan.schedule);
     events.reconfigure(next.events);
     notices.reconfigure(next);
     log.level = next.log.level;
@@ -318,11 +318,6 @@ async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logg
     log,
     now: Date.now,
   });
-}
-
-/** The times at which the forge's database is read completely: those of sweeps and verifications. */
-function patternsOf({ schedule }: Config['scan']): Patterns {
-  return { sweep: schedule, verify: verifyPattern };
 }
 
 /** Removes the figures of a forge that app.ini no longer names. */

@@ -12,13 +12,11 @@ import { isRepository } from '../quota/index.ts';
 import {
   createScanner,
   type Figures,
-  isCovered,
   type Measurement,
   type Scanner,
   type Schedule,
   type Sweep,
   startSchedule,
-  verifyPattern,
 } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
@@ -251,7 +249,7 @@ export class Measuring {
       rootsAway: this.#rootsAway,
       rootsUnused: this.#rootsUnused,
       sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
-      sweepEveryMs: this.#schedule?.interval('sweep') ?? Number.POSITIVE_INFINITY,
+      sweepEveryMs: this.#schedule?.interval() ?? Number.POSITIVE_INFINITY,
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
@@ -329,10 +327,7 @@ export class Measuring {
   }
 
   #startSchedule(): Schedule {
-    const patterns = { sweep: this.#config.scan.schedule, verify: verifyPattern };
-    return startSchedule(patterns, kind => {
-      if (!isCovered(kind, this.scanner.runs())) this.scanner.sweep({ kind });
-    });
+    return startSchedule(this.#config.scan.schedule, kind => this.scanner.sweepUnlessCovered(kind));
   }
 
   #record(measurement: Measurement): void {

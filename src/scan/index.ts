@@ -32,5 +32,5 @@ export {
   type Scanner,
   type TemplatePlace,
 } from './scanner.ts';
-export { isCovered, type Patterns, type Schedule, startSchedule, verifyPattern } from './schedule.ts';
+export { type Schedule, startSchedule } from './schedule.ts';
 export type { Measurement } from './task.ts';

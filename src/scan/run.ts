@@ -203,6 +203,19 @@ export class Run {
   }
 }
 
+/** Tells whether one of these runs does, or will do, all that a whole sweep of this kind would. */
+export function isCovered(
+  kind: SweepKind,
+  runs: readonly Pick<ScanRun, 'kind' | 'owners' | 'state'>[],
+): boolean {
+  return runs.some(
+    run =>
+      (run.state === 'waiting' || run.state === 'running') &&
+      run.owners === null &&
+      (run.kind === kind || run.kind === 'verify'),
+  );
+}
+
 /**
  * Tells whether a request accepts moved roots. One for some owners does not, since the roots hold units of
  * others, too.

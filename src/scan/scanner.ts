@@ -22,8 +22,7 @@ import { printable } from '../text.ts';
 import { within } from '../within.ts';
 import { DiskThreads, packThreads } from './disk-threads.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
-import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
-import { isCovered } from './schedule.ts';
+import { isCovered, Run, type ScanRun, type SweepKind, type SweepRequest, type WorkEstimate } from './run.ts';
 import { sweep } from './sweep.ts';
 import type { ScanContext, ScanSettings } from './task.ts';
 import type { Answered, Asked, Given } from './thread.ts';
@@ -93,17 +92,17 @@ export function createScanner(options: ScannerOptions) {
     },
     cacheFile: () => cacheFile,
   };
-  const measuring = new UnitMeasuring(parts, sweepInDoubt);
+  const measuring = new UnitMeasuring(parts, sweepUnlessCovered);
   const watch = new Watch(parts, {
     measure: path => measuring.measure(path, 'change'),
-    sweep: sweepInDoubt,
+    sweep: sweepUnlessCovered,
   });
   let missingLook = setTimeout(() => void lookForMissing(), missingLookMs).unref();
   const closed = Promise.withResolvers<void>();
   const ready = Promise.race([prepare(), closed.promise]);
 
-  function sweepInDoubt(): void {
-    if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
+  function sweepUnlessCovered(kind: SweepKind = 'sweep'): void {
+    if (!isClosed && !isCovered(kind, runs)) request({ kind });
   }
 
   function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
@@ -250,6 +249,8 @@ export function createScanner(options: ScannerOptions) {
   return {
     /** Requests a sweep. One runs at a time; a waiting one of the same kind takes on the request. */
     sweep: request,
+    /** Requests a sweep unless one that does all of it is under way or waits. */
+    sweepUnlessCovered,
     /**
      * Finds the unit that a path is or lies in. Rejects with `not_ready` if the disk does not answer in time.
      */

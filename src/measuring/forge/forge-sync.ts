@@ -23,7 +23,7 @@ import { given } from '../../given.ts';
 import type { ObservedForge } from '../../health/index.ts';
 import { forgeSource, type Ledger, type OwnerRename } from '../../ledger/index.ts';
 import { leafIndex } from '../../quota/index.ts';
-import type { Patterns, Schedule } from '../../scan/index.ts';
+import type { Schedule } from '../../scan/index.ts';
 import type { Logger } from '../../service/index.ts';
 import { inSlices } from '../../slices.ts';
 import { ForgeNames } from './names.ts';
@@ -41,10 +41,10 @@ interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
   readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'units'>;
   readonly log: Logger;
-  /** The schedule of full readings. */
-  readonly patterns: Patterns;
-  /** Starts that schedule; `tick` is called when a full reading is due. */
-  schedule(patterns: Patterns, tick: () => void): Schedule;
+  /** The cron pattern of sweeps: with each, and with each verification, all is read. */
+  readonly sweeps: string;
+  /** Starts their schedule; `tick` is called when a full reading is due. */
+  schedule(sweeps: string, tick: () => void): Schedule;
   /** Called when repositories may have changed visibility or owner: those at paths that `mayHave` accepts. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
   /** Called when the forge has renamed owners and their directories. */
@@ -78,7 +78,7 @@ export class ForgeSync {
   #observed: ObservedForge;
   readonly visibility: ForgeVisibility;
   readonly names: ForgeNames;
-  #patterns: Patterns;
+  #sweeps: string;
   #schedule: Schedule | null = null;
   #timer: NodeJS.Timeout | null = null;
   #mode: ReadMode = 'anew';
@@ -104,7 +104,7 @@ export class ForgeSync {
 
   constructor(options: ForgeSyncOptions) {
     this.#options = options;
-    this.#patterns = options.patterns;
+    this.#sweeps = options.sweeps;
     this.#reader = new ForgeReader(options.settings);
     const { kind } = options.settings;
     this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0, odd: noOddRows };
@@ -125,17 +125,16 @@ export class ForgeSync {
   }
 
   /** Changes the schedule of full readings. */
-  reconfigure(patterns: Patterns): void {
-    const before = this.#patterns;
-    this.#patterns = patterns;
-    if (this.#schedule === null || this.#isClosed) return;
-    if (before.sweep === patterns.sweep && before.verify === patterns.verify) return;
+  reconfigure(sweeps: string): void {
+    const before = this.#sweeps;
+    this.#sweeps = sweeps;
+    if (this.#schedule === null || this.#isClosed || before === sweeps) return;
     this.#schedule.close();
     this.#schedule = this.#startSchedule();
   }
 
   #startSchedule(): Schedule {
-    return this.#options.schedule(this.#patterns, () =>
+    return this.#options.schedule(this.#sweeps, () =>
       // Refused owners are read again: the one whose name was in the way may be gone.
       this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
     );
@@ -336,7 +335,7 @@ export class ForgeSync {
 
   async #put(lines: AsyncIterable<Uint8Array>): Promise<void> {
     const start = performance.now();
-    const interval = this.#schedule?.interval('sweep') ?? 0;
+    const interval = this.#schedule?.interval() ?? 0;
     const staleAfterMs = Math.max(leastStaleAfterMs, interval * 3);
     await this.#options.ledger.sources.put(forgeSource, staleAfterMs, lines);
     this.#putMs = performance.now() - start;
