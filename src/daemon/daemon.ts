@@ -23,7 +23,6 @@ import { noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { endGroupModes, requestKinds } from '../policy/index.ts';
-import { startSchedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openRedisStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
@@ -105,8 +104,7 @@ export class Daemon {
           settings: config.forge,
           ledger,
           log,
-          sweeps: config.scan.schedule,
-          schedule: startSchedule,
+          fullEveryMs: () => measuring.sweepEveryMs,
           renamed: renames => {
             // Paths of GitLab name no owner.
             if (config.forge?.kind !== 'gitlab') measuring.ownersRenamed(renames);
@@ -147,6 +145,7 @@ export class Daemon {
           repositories: worker,
           pushWorker: worker,
           inherited: told => events.inherited(told),
+          sweepDue: () => forge?.readAll(),
           onFullChanged: () => refusals.lookAtAll(),
           missingKeys: () => keys.missing,
           accepted: async () => {
@@ -219,7 +218,7 @@ export class Daemon {
 
   /** Applies the keys that can change at run time. A faulty configuration leaves the old one in force. */
   reload(loaded: LoadedConfig | RefusedConfig): void {
-    const { current, ledger, measuring, events, notices, forge, log } = this.#parts;
+    const { current, ledger, measuring, events, notices, log } = this.#parts;
     if (!loaded.ok) {
       const { faults } = loaded;
       const why = formatFaults(faults);
@@ -238,7 +237,6 @@ export class Daemon {
     current.config = next;
     ledger.settings = next.quota;
     measuring.reconfigure(next);
-    forge?.reconfigure(next.scan.schedule);
     events.reconfigure(next.events);
     notices.reconfigure(next);
     log.level = next.log.level;

@@ -33,10 +33,8 @@ import {
 } from './forge/visibility.ts';
 import { FreeSpace } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
-import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './places.ts';
+import { isElsewhere, moveUnits, ownPathsOf, rootsIn, sharedPathOf, unitName } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
-import { moveUnits } from './renamed-units.ts';
-import { unitName } from './unit-name.ts';
 
 /** Milliseconds that a check waits for the disk to resolve a path; less than a hook waits for the check. */
 const locateDeadlineMs = 1000;
@@ -57,6 +55,8 @@ interface MeasuringParts {
   readonly repositories: RepositoryWatch;
   /** The git user's worker, for what the daemon may not read; null: there is none. */
   readonly pushWorker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
+  /** Called when the schedule has a sweep or a verification begin. */
+  sweepDue(): void;
   /** Called when a pool whose project is gone counts for another owner. */
   readonly inherited: (told: Inherited) => void;
   /** Called when a disk has become full, or is no longer full. */
@@ -73,14 +73,16 @@ export class Measuring {
   readonly freeSpace: FreeSpace;
   /** The pushes under way, and the quarantines that belong to none. */
   readonly pushes: Pushes;
+  /** The storage roots that are missing; their units keep their bytes. */
+  rootsAway: Observed['rootsAway'] = [];
+  readonly #measured = Promise.withResolvers<void>();
   /** Resolves after the first whole sweep since the start. */
-  readonly isMeasured: Promise<void>;
+  readonly isMeasured = this.#measured.promise;
   readonly #parts: MeasuringParts;
   #config: Config;
   #schedule: Schedule | null = null;
   /** The end of the last whole sweep, on the monotonic clock. */
   #sweptAt: number | null = null;
-  #rootsAway: Observed['rootsAway'] = [];
   #rootsUnused: Observed['rootsUnused'] = [];
   #hangingThreads = 0;
   /** True until a whole sweep ends with no key missing: an earlier walk may not know storage that is back. */
@@ -93,14 +95,12 @@ export class Measuring {
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
   #stopTelling = () => {};
-  readonly #measured = Promise.withResolvers<void>();
 
   constructor(parts: MeasuringParts) {
     const { config, ledger, log, onFullChanged } = parts;
     this.#parts = parts;
     this.#config = config;
     this.#missesKeys = parts.missingKeys().length > 0;
-    this.isMeasured = this.#measured.promise;
     this.freeSpace = new FreeSpace({
       settings: config.disk,
       disks: deadlineMs => this.scanner.disks(deadlineMs),
@@ -232,10 +232,6 @@ export class Measuring {
     return this.scanner.status();
   }
 
-  get rootsAway(): Observed['rootsAway'] {
-    return this.#rootsAway;
-  }
-
   observed() {
     const whole = this.scanner.runs().filter(({ owners }) => owners === null);
     const last = whole.find(({ state }) => state === 'done');
@@ -246,15 +242,20 @@ export class Measuring {
       hangs,
       walking,
       sweepError: ended?.error ?? null,
-      rootsAway: this.#rootsAway,
+      rootsAway: this.rootsAway,
       rootsUnused: this.#rootsUnused,
       sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
-      sweepEveryMs: this.#schedule?.interval() ?? Number.POSITIVE_INFINITY,
+      sweepEveryMs: this.sweepEveryMs,
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
       shortDisks: this.freeSpace.short,
     } satisfies Partial<Observed>;
+  }
+
+  /** Milliseconds from the next scheduled sweep to the one after it. */
+  get sweepEveryMs(): number {
+    return this.#schedule?.interval() ?? Number.POSITIVE_INFINITY;
   }
 
   /** Returns this host's storage as other hosts need it; null while it is not known. */
@@ -327,7 +328,10 @@ export class Measuring {
   }
 
   #startSchedule(): Schedule {
-    return startSchedule(this.#config.scan.schedule, kind => this.scanner.sweepUnlessCovered(kind));
+    return startSchedule(this.#config.scan.schedule, kind => {
+      this.scanner.sweepUnlessCovered(kind);
+      this.#parts.sweepDue();
+    });
   }
 
   #record(measurement: Measurement): void {
@@ -369,9 +373,9 @@ export class Measuring {
     });
     walks.unplaced = unplaced;
     if (sweep.acceptMoved) await this.#parts.accepted();
-    this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
+    this.rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     this.#rootsUnused = sweep.roots.filter(({ unused }) => unused !== null);
-    for (const root of this.#rootsAway) {
+    for (const root of this.rootsAway) {
       this.#parts.log.error(root, 'a storage root is missing; its units keep their last known bytes');
     }
     if (sweep.whole) this.#recordWhole(sweep);

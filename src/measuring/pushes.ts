@@ -97,12 +97,10 @@ export class Pushes implements PushServices, UnitPushes {
   async look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook> {
     const path = quarantinePath(unit, name, this.#options.scanner().objectsOf(unit));
     if (path === null) return { is: 'absent' };
-    const objectsDirectory = path.slice(0, path.lastIndexOf('/'));
-    const base = path.slice(objectsDirectory.length + 1);
     const begun = this.#clock.now();
     const sight = await this.#options
       .scanner()
-      .ask('quarantine', [objectsDirectory, base, this.#options.measure()], unit, deadlineMs)
+      .ask('quarantine', [path, this.#options.measure()], unit, deadlineMs)
       .catch(() => ({ is: 'unreadable' }) as const);
     const look = await this.#orByWorker(sight, unit, name, deadlineMs - (this.#clock.now() - begun));
     const watched = this.#watched.get(unit);

@@ -7,9 +7,8 @@
  */
 
 import { hour, type RepackSigns, showWork } from './gitfiles.ts';
-import type { ListedQuarantine } from './quarantine.ts';
 import { monotonic } from './shared.ts';
-import type { Start, WalkedObjects, WalkedUnit } from './task.ts';
+import type { PushFacts, Start, UnitPushes, WalkedObjects, WalkedUnit } from './task.ts';
 
 interface ObjectsCount {
   /** The bytes of `objects` that count, without quarantines and unfinished files. */
@@ -20,16 +19,6 @@ interface ObjectsCount {
   readonly moreSince: number | null;
   /** Delay from the next walk to the one after it. */
   readonly stepMs: number;
-}
-
-/** Facts about pushes that a walk needs. */
-export interface PushFacts {
-  /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
-  readonly takenBytes: number;
-  /** A push ended during the walk, or may have. */
-  readonly hasEnded: boolean;
-  /** The bytes of a push that ended before the walk are unknown. */
-  readonly isUnsure: boolean;
 }
 
 interface ObjectsWalk extends PushFacts {
@@ -98,17 +87,6 @@ function delayOf(walk: ObjectsWalk, stepMs: number): number {
 /** Tells whether there is a sign of a repack other than a change shortly before the walk. */
 function isBusy({ signs, quietMs }: ObjectsWalk): boolean {
   return quietMs < 0 || showWork(signs);
-}
-
-/** Access to the pushes into units, for walks. */
-export interface UnitPushes {
-  /** Returns the quarantines that a walk inspects right before and right after it. */
-  listed(path: string): readonly ListedQuarantine[];
-  /**
-   * Records the end of a walk with this number, whose figure includes earlier pushes. Returns the facts about
-   * pushes that its count needs.
-   */
-  walked(path: string, seq: number, walk: Pick<WalkedObjects, 'before' | 'after'>): PushFacts;
 }
 
 export interface CountedUnit {

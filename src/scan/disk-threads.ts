@@ -16,6 +16,7 @@ import { DiskHangs, isWithin, type Mounts } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { printable } from '../text.ts';
 import { monotonic } from './shared.ts';
+import type { ScanContext, ScannerOptions } from './task.ts';
 import { type Answered, type Asked, DiskThread, type Given, type OnPart } from './thread.ts';
 
 /** A place at which a thread waits for a disk. */
@@ -25,6 +26,17 @@ interface Hang {
   readonly mountedAt: string;
   /** Time that it has waited. */
   readonly milliseconds: number;
+}
+
+/** The parts of a scanner that its other parts share. */
+export interface ScannerParts {
+  readonly options: ScannerOptions;
+  readonly mounts: Mounts;
+  readonly threads: DiskThreads;
+  /** The storage to walk. */
+  context(): ScanContext;
+  /** The file of the scan cache; null if it cannot be used. */
+  cacheFile(): string | null;
 }
 
 interface DiskThreadsOptions {

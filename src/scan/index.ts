@@ -6,17 +6,10 @@
  * here waits for a disk on the main thread, decides, or keeps figures.
  */
 
-export {
-  alternateAt,
-  mostAlternateSteps,
-  mostAlternates,
-  readAlternates,
-} from './alternates.ts';
-export type { PushFacts, UnitPushes } from './counting.ts';
+export { mostAlternateSteps, mostAlternates, readAlternates } from './alternates.ts';
 export { Directories } from './directories.ts';
 export { type DiskThreads, packThreads } from './disk-threads.ts';
 export { type LargeBlobsQuestion, lookForLargeBlobs } from './large-blobs.ts';
-export type { Figures, ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,
   type FoundQuarantines,
@@ -33,4 +26,4 @@ export {
   type TemplatePlace,
 } from './scanner.ts';
 export { type Schedule, startSchedule } from './schedule.ts';
-export type { Measurement } from './task.ts';
+export type { Figures, Measurement, PushFacts, ScannerOptions, UnitPushes } from './task.ts';

@@ -30,7 +30,7 @@ import { fileSystemAt } from './file-system.ts';
 import { lookForLargeBlobs } from './large-blobs.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';
-import { type Cache, emptyCache, noCache, openCache, prepareCache } from './signature.ts';
+import { Cache, emptyCache, prepareCache } from './signature.ts';
 import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
 import { walk } from './walk.ts';
 
@@ -211,8 +211,8 @@ function walkAll(
   cacheFile: string | null,
 ) {
   const { numbers } = shared;
-  const opened = cache ?? (cacheFile === null ? noCache : openCache(cacheFile, why => cacheFaults.push(why)));
-  cache = opened;
+  cache ??= new Cache(cacheFile, why => cacheFaults.push(why));
+  const opened = cache;
   const isAsked = tasks.some(({ task }) => !('unit' in task));
   // Nobody waits for a sweep, but checks would wait for its threads.
   if (!isAsked && !hasLowPriority) {

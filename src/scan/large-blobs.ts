@@ -13,7 +13,7 @@ import { lstatSync } from 'node:fs';
 import { OpenedFile } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { beforeLook, encodePath, entryAt, type LargeBlob, type LargeBlobsLook } from '../layout/index.ts';
-import { alternateAt, mostAlternateSteps, mostAlternates, readAlternates } from './alternates.ts';
+import { mostAlternateSteps, mostAlternates, readAlternates } from './alternates.ts';
 import { isFanOut } from './gitfiles.ts';
 import { DamagedStream, inflateStart } from './inflated-start.ts';
 import { Pack } from './pack.ts';
@@ -286,11 +286,10 @@ function withAlternates(objects: string, mayGoOn: () => void): readonly string[]
     const next = from.flatMap(directory => {
       mayGoOn();
       beforeLook(directory);
-      const { lines, isWhole } = readAlternates(directory, true);
-      // git reads a line in quotes as a string of C.
-      if (!isWhole || lines.length > mostAlternates || lines.some(line => line.startsWith('"')))
+      const { directories, fault } = readAlternates(directory, true);
+      if (fault !== null)
         throw new CannotTell('the repository borrows objects of directories that cannot be told');
-      return lines.map(line => alternateAt(directory, line));
+      return directories;
     });
     from = [...new Set(next)].filter(directory => !all.has(directory));
     for (const directory of from) all.add(directory);

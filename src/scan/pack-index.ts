@@ -87,14 +87,6 @@ export class PackIndex {
     return null;
   }
 
-  /** Reads where in the pack the object at this place begins. */
-  offsetAt(place: number): number {
-    const near = this.#read(offsetBytes, this.#offsetsBegin + place * offsetBytes).readUInt32BE();
-    if (near < farBit) return near;
-    const far = this.#farOffsetsBegin + (near - farBit) * farOffsetBytes;
-    return farOffset(this.#read(farOffsetBytes, far), 0);
-  }
-
   close(): void {
     this.#file.close();
   }
@@ -127,11 +119,10 @@ export class PackOffsets {
 
   at(place: number): number {
     const near = this.#near.getUint32(offsetBytes * place);
-    return near < farBit ? near : farOffset(this.#far, (near - farBit) * farOffsetBytes);
+    if (near < farBit) return near;
+    const far = (near - farBit) * farOffsetBytes;
+    if (far + farOffsetBytes > this.#far.length)
+      throw new CannotTell('an index of a pack leads outside of it');
+    return this.#far.readUInt32BE(far) * 2 ** 32 + this.#far.readUInt32BE(far + 4);
   }
-}
-
-function farOffset(bytes: Buffer, at: number): number {
-  if (at + farOffsetBytes > bytes.length) throw new CannotTell('an index of a pack leads outside of it');
-  return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }

@@ -57,6 +57,7 @@ const mostTypes = 1_000_000;
 
 export class Pack {
   readonly index: PackIndex;
+  readonly #offsets: PackOffsets;
   readonly #path: string;
   readonly #file: OpenedFile;
   readonly #idBytes: number;
@@ -85,6 +86,7 @@ export class Pack {
       throw new CannotTell('a pack is damaged, or of an unknown kind');
     const sum = file.read(Buffer.alloc(idBytes), file.bytes - idBytes);
     if (!sum.equals(index.packSum)) throw new CannotTell('an index is that of another pack');
+    this.#offsets = index.offsets();
   }
 
   /**
@@ -131,33 +133,25 @@ export class Pack {
     };
     attempt(() => {
       this.#mayGoOn();
-      const offsets = this.index.offsets();
-      const blocks = this.#byBlock(offsets);
-      const deltasIn = new Uint8Array(blocks.starts.length);
-      this.#eachHead(offsets, blocks, (head, at, offset, place, block) => {
-        const type = typeAt(head, at);
-        if (isDelta(type)) deltasIn[block] = 1;
-        else if (type < commit || type > tag) untold ??= 'a pack has an object of an unknown type';
-        else if (type === blob)
-          attempt(() => {
-            const bytes = this.#orPadded(head, at, offset, sizeAt);
-            if (bytes > least) take(bytes, place);
-          });
-      });
-      const hasDeltas = (block: number) => deltasIn[block] === 1;
+      const blocks = this.#byBlock();
       const resultBytes = (head: Buffer, at: number) => this.#resultBytes(head, at);
-      this.#eachHead(
-        offsets,
-        blocks,
-        (head, at, offset, place) => {
-          if (!isDelta(typeAt(head, at))) return;
-          attempt(() => {
-            const bytes = this.#orPadded(head, at, offset, resultBytes);
-            if (bytes > least && this.#typeOf(offset) === blob) take(bytes, place);
-          });
-        },
-        hasDeltas,
-      );
+      this.#eachHead(blocks, (head, at, offset, place) => {
+        const type = typeAt(head, at);
+        if (!isDelta(type) && (type < commit || type > tag))
+          untold ??= 'a pack has an object of an unknown type';
+        if (type !== blob) return;
+        attempt(() => {
+          const bytes = this.#orPadded(head, at, offset, sizeAt);
+          if (bytes > least) take(bytes, place);
+        });
+      });
+      this.#eachHead(blocks, (head, at, offset, place) => {
+        if (!isDelta(typeAt(head, at))) return;
+        attempt(() => {
+          const bytes = this.#orPadded(head, at, offset, resultBytes);
+          if (bytes > least && this.#typeOf(offset) === blob) take(bytes, place);
+        });
+      });
     });
     return { blobs: largestOf(blobs, most), untold };
   }
@@ -169,30 +163,28 @@ export class Pack {
 
   /** Calls `take` for each entry, block by block. */
   #eachHead(
-    offsets: PackOffsets,
     { starts, places }: Blocks,
-    take: (bytes: Buffer, at: number, offset: number, place: number, block: number) => void,
-    isWanted = (_block: number): boolean => true,
+    take: (bytes: Buffer, at: number, offset: number, place: number) => void,
   ): void {
     const buffer = Buffer.allocUnsafe(blockBytes + longestHead);
     for (let block = 0; block + 1 < starts.length; block++) {
       const from = starts[block] ?? 0;
       const to = starts[block + 1] ?? 0;
-      if (from === to || !isWanted(block)) continue;
+      if (from === to) continue;
       this.#mayGoOn();
       const isRead = to - from > fewEntries;
       const begins = block * blockBytes;
       const bytes = isRead ? this.#read(buffer, begins) : buffer;
       for (let next = from; next < to; next++) {
         const place = places[next] ?? 0;
-        const offset = offsets.at(place);
-        if (isRead) take(bytes, offset - begins, offset, place, block);
-        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place, block);
+        const offset = this.#offsets.at(place);
+        if (isRead) take(bytes, offset - begins, offset, place);
+        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place);
       }
     }
   }
 
-  #byBlock(offsets: PackOffsets): Blocks {
+  #byBlock(): Blocks {
     const { count } = this.index;
     const end = this.#file.bytes - this.#idBytes;
     const blocks = Math.ceil(this.#file.bytes / blockBytes);
@@ -200,7 +192,7 @@ export class Pack {
     const starts = new Uint32Array(blocks + 1);
     for (let place = 0; place < count; place++) {
       if (place % entriesEach === 0) this.#mayGoOn();
-      const offset = offsets.at(place);
+      const offset = this.#offsets.at(place);
       if (offset < headerBytes || offset >= end)
         throw new CannotTell('an index of a pack leads outside of it');
       const block = Math.floor(offset / blockBytes);
@@ -214,7 +206,7 @@ export class Pack {
     const places = new Uint32Array(count);
     for (let place = 0; place < count; place++) {
       if (place % entriesEach === 0) this.#mayGoOn();
-      const block = Math.floor(offsets.at(place) / blockBytes);
+      const block = Math.floor(this.#offsets.at(place) / blockBytes);
       const start = (starts[block] ?? 0) - 1;
       starts[block] = start;
       places[start] = place;
@@ -297,7 +289,7 @@ export class Pack {
     const id = bytes.subarray(at, at + this.#idBytes);
     const place = id.length < this.#idBytes ? null : this.index.find(id);
     if (place === null) throw new CannotTell('a delta of a pack has its base outside of it');
-    return this.index.offsetAt(place);
+    return this.#offsets.at(place);
   }
 
   #read(buffer: Buffer, position: number): Buffer {

@@ -6,7 +6,7 @@
  */
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
@@ -74,11 +74,11 @@ const mostMs = 2000;
 
 class TooMuch extends Error {}
 
-/** Looks for the quarantine with this name in a directory; a link is none. */
-export function lookAtQuarantine(objectsDirectory: string, name: string, measure: Measure): QuarantineLook {
+/** Looks for a quarantine at this path; a link is none. */
+export function lookAtQuarantine(path: string, measure: Measure): QuarantineLook {
   try {
-    if (!isPlainDirectory(objectsDirectory)) return { is: 'absent' };
-    const quarantine = see(`${objectsDirectory}/${name}`, name, measure);
+    if (!isPlainDirectory(dirname(path))) return { is: 'absent' };
+    const quarantine = see(path, basename(path), measure);
     if (quarantine === null) return { is: 'absent' };
     return quarantine.isUnreadable ? { is: 'unreadable' } : { is: 'seen', quarantine };
   } catch (error) {

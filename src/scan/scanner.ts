@@ -20,11 +20,10 @@ import {
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text.ts';
 import { within } from '../within.ts';
-import { DiskThreads, packThreads } from './disk-threads.ts';
-import type { ScannerOptions, ScannerParts } from './options.ts';
+import { DiskThreads, packThreads, type ScannerParts } from './disk-threads.ts';
 import { isCovered, Run, type ScanRun, type SweepKind, type SweepRequest, type WorkEstimate } from './run.ts';
 import { sweep } from './sweep.ts';
-import type { ScanContext, ScanSettings } from './task.ts';
+import type { ScanContext, ScannerOptions, ScanSettings } from './task.ts';
 import type { Answered, Asked, Given } from './thread.ts';
 import { type TargetOutcome, UnitMeasuring } from './unit-measuring.ts';
 import { Watch } from './watch.ts';

@@ -154,26 +154,22 @@ const logPages = 64;
 /** Limit of directories whose signatures are written together. Each takes some twenty bytes of the log. */
 const mostGathered = 5000;
 
-class Unusable extends Error {}
-
 /**
- * Makes the file ready for `openCache`. Returns why it was made again, or null. Throws if the disk refuses.
+ * Makes the file ready for a `Cache`. Returns why it was made again, or null. Throws if the disk refuses.
  */
 export function prepareCache(file: string): string | null {
-  try {
-    prepare(file);
-    return null;
-  } catch (error) {
-    if (!(error instanceof Unusable) && !isDamage(error)) throw error;
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
-    prepare(file);
-    return messageOf(error);
-  }
+  const fault = prepare(file);
+  if (fault === null) return null;
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
+  prepare(file);
+  return fault;
 }
 
-function prepare(file: string): void {
-  const database = connect(file);
+/** Returns why the file cannot be used; null if it can. */
+function prepare(file: string): string | null {
+  let database: DatabaseSync | null = null;
   try {
+    database = connect(file);
     const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {};
     if (tables === 0) {
       database.exec(`
@@ -184,11 +180,14 @@ function prepare(file: string): void {
       `);
     }
     const { user_version: found } = database.prepare('PRAGMA user_version').get() ?? {};
-    if (found !== cacheVersion) throw new Unusable(`it is of version ${found}, not ${cacheVersion}`);
+    if (found !== cacheVersion) return `it is of version ${found}, not ${cacheVersion}`;
     const { quick_check: check } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
-    if (check !== 'ok') throw new Unusable(String(check));
+    return check === 'ok' ? null : String(check);
+  } catch (error) {
+    if (isDamage(error)) return messageOf(error);
+    throw error;
   } finally {
-    database.close();
+    database?.close();
   }
 }
 
@@ -223,101 +222,56 @@ export function emptyCache(file: string): void {
 }
 
 /** One thread's access to the cache. */
-export interface Cache {
+export class Cache {
+  readonly #fault: (why: string) => void;
+  readonly #told = new Set<string>();
+  /** Null: nothing is cached. */
+  #open: ReturnType<typeof opened> | null = null;
+  #gathered: (readonly [unit: string, signature: Signature])[] = [];
+  #gatheredDirectories = 0;
+
+  /**
+   * Opens a prepared file; null for no cache. `fault` gets the reasons why something could not be stored,
+   * each once.
+   */
+  constructor(file: string | null, fault = (_why: string): void => {}) {
+    this.#fault = fault;
+    if (file !== null) this.#open = this.#attempt(null, () => opened(file));
+  }
+
   /** The signature of the unit; null if none is cached. */
-  readSignature(unit: string): Signature | null;
+  readSignature(unit: string): Signature | null {
+    const row = this.#attempt(undefined, () => this.#open?.signatureOf.get(keyOf(unit)));
+    return row === undefined ? null : signatureIn(String(row.signature));
+  }
+
   /**
    * Stores a signature. Many are written together, which takes little longer than one alone. If the thread
    * ends before that, the next walks of these units read everything.
    */
-  writeSignature(unit: string, signature: Signature): void;
+  writeSignature(unit: string, signature: Signature): void {
+    this.#gathered.push([unit, signature]);
+    this.#gatheredDirectories += signature.names.length;
+    if (this.#gatheredDirectories >= mostGathered) this.flush();
+  }
+
   /** Writes the gathered signatures. */
-  flush(): void;
-  close(): void;
-}
-
-export const noCache: Cache = {
-  readSignature: () => null,
-  writeSignature() {},
-  flush() {},
-  close() {},
-};
-
-function prepared(database: DatabaseSync) {
-  const signatureOf = database.prepare('SELECT signature FROM signatures WHERE path = ?');
-  const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
-  const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?)');
-  return { signatureOf, digestOf, put };
-}
-
-/** Opens a prepared cache. `fault` gets the reasons why something could not be stored, each once. */
-export function openCache(file: string, fault: (why: string) => void): Cache {
-  const told = new Set<string>();
-  let database: DatabaseSync | null = null;
-
-  /** Runs `work` with the database; returns `otherwise` if that fails. */
-  function attempt<T>(otherwise: T, work: (database: DatabaseSync) => T): T {
-    if (database === null) return otherwise;
-    try {
-      return work(database);
-    } catch (error) {
-      const why = messageOf(error);
-      if (!told.has(why)) fault(why);
-      told.add(why);
-      if (isDamage(error)) close();
-      else emptyLog();
-      return otherwise;
-    }
-  }
-
-  /** Frees the space of the log for the store, if the disk is full. */
-  function emptyLog(): void {
-    try {
-      database?.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    } catch {
-      // Another thread uses the log, or the disk has no space for that either.
-    }
-  }
-
-  function close(): void {
-    database?.close();
-    database = null;
-  }
-
-  let statements: ReturnType<typeof prepared>;
-  try {
-    database = connect(file);
-    statements = prepared(database);
-  } catch (error) {
-    fault(messageOf(error));
-    close();
-    return noCache;
-  }
-  const { signatureOf, digestOf, put } = statements;
-  let gathered: (readonly [unit: string, signature: Signature])[] = [];
-  let gatheredDirectories = 0;
-
-  function read(unit: string): Signature | null {
-    const row = signatureOf.get(keyOf(unit));
-    return row === undefined ? null : signatureIn(String(row.signature));
-  }
-
-  function write(unit: string, signature: Signature): void {
-    const path = keyOf(unit);
-    if (digestOf.get(path)?.digest === signature.digest) return;
-    // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
-    put.run(path, signature.digest, JSON.stringify(signature));
-  }
-
-  function flush(): void {
-    if (gathered.length === 0) return;
-    const all = gathered;
-    gathered = [];
-    gatheredDirectories = 0;
-    attempt(undefined, database => {
+  flush(): void {
+    const gathered = this.#gathered;
+    const open = this.#open;
+    this.#gathered = [];
+    this.#gatheredDirectories = 0;
+    if (gathered.length === 0 || open === null) return;
+    const { database, digestOf, put } = open;
+    this.#attempt(undefined, () => {
       database.exec('BEGIN IMMEDIATE');
       try {
-        for (const [unit, signature] of all) write(unit, signature);
+        for (const [unit, signature] of gathered) {
+          const path = keyOf(unit);
+          if (digestOf.get(path)?.digest === signature.digest) continue;
+          // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
+          put.run(path, signature.digest, JSON.stringify(signature));
+        }
         database.exec('COMMIT');
       } finally {
         if (database.isTransaction) database.exec('ROLLBACK');
@@ -325,19 +279,49 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     });
   }
 
-  return {
-    readSignature: unit => attempt(null, () => read(unit)),
-    writeSignature: (unit, signature) => {
-      gathered.push([unit, signature]);
-      gatheredDirectories += signature.names.length;
-      if (gatheredDirectories >= mostGathered) flush();
-    },
-    flush,
-    close: () => {
-      flush();
-      close();
-    },
-  };
+  close(): void {
+    this.flush();
+    this.#open?.database.close();
+    this.#open = null;
+  }
+
+  /** Returns `otherwise` if the work fails. */
+  #attempt<T>(otherwise: T, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      const why = messageOf(error);
+      if (!this.#told.has(why)) this.#fault(why);
+      this.#told.add(why);
+      if (isDamage(error)) {
+        this.#gathered = [];
+        this.close();
+      } else this.#emptyLog();
+      return otherwise;
+    }
+  }
+
+  /** Frees the space of the log for the store, if the disk is full. */
+  #emptyLog(): void {
+    try {
+      this.#open?.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Another thread uses the log, or the disk has no space for that either.
+    }
+  }
+}
+
+function opened(file: string) {
+  const database = connect(file);
+  try {
+    const signatureOf = database.prepare('SELECT signature FROM signatures WHERE path = ?');
+    const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
+    const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?)');
+    return { database, signatureOf, digestOf, put };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 /** Returns null for a damaged row. A row that can be read but is wrong has another digest. */

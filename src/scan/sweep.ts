@@ -7,10 +7,10 @@
 
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, notFollowed, walkedRoots } from '../layout/index.ts';
-import type { Figures, ScannerParts } from './options.ts';
+import type { ScannerParts } from './disk-threads.ts';
 import { classifyKnownUnit, isDangling, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
-import type { ScanSettings } from './task.ts';
+import type { Figures, ScanSettings } from './task.ts';
 import type { Settled, UnitMeasuring } from './unit-measuring.ts';
 
 interface SweepOptions {

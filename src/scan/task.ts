@@ -1,8 +1,13 @@
-/** Types of the tasks of walkers and of their results, all plain data. */
+/**
+ * Types of what a scanner is given, of the tasks of its walkers and of their results. Tasks and results are
+ * plain data.
+ */
 
-import type { Layout, PlacedUnit, StorageSettings, Unread } from '../layout/index.ts';
+import type { Layout, PlacedUnit, StorageSettings, Unit, Unread } from '../layout/index.ts';
+import type { Log } from '../log.ts';
 import type { RepackSigns } from './gitfiles.ts';
 import type { FoundQuarantines, ListedQuarantine, Measure } from './quarantine.ts';
+import type { KnownRoots, Sweep } from './roots.ts';
 
 /** The storage to walk. */
 export interface ScanSettings {
@@ -134,4 +139,57 @@ interface MeasuredUnit extends WalkedUnit {
   readonly seq: number;
   /** The beginning of the walk, in milliseconds since 1970. */
   readonly measuredAt: number;
+}
+
+/** Facts about pushes that a walk needs. */
+export interface PushFacts {
+  /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
+  readonly takenBytes: number;
+  /** A push ended during the walk, or may have. */
+  readonly hasEnded: boolean;
+  /** The bytes of a push that ended before the walk are unknown. */
+  readonly isUnsure: boolean;
+}
+
+/** Access to the pushes into units, for walks. */
+export interface UnitPushes {
+  /** Returns the quarantines that a walk inspects right before and right after it. */
+  listed(path: string): readonly ListedQuarantine[];
+  /**
+   * Records the end of a walk with this number, whose figure includes earlier pushes. Returns the facts about
+   * pushes that its count needs.
+   */
+  walked(path: string, seq: number, walk: Pick<WalkedObjects, 'before' | 'after'>): PushFacts;
+}
+
+/** The keeper of the figures, as the scanner needs it. */
+export interface Figures extends KnownRoots {
+  /** The bytes of a unit without those of pushes under way; undefined: the unit is not known. */
+  knownBytes(path: string): number | undefined;
+  /** The key of a unit's owner; the last known one if no walk can find the owner. Null: nobody owns it. */
+  ownerKeyOf(unit: Unit): string | null;
+  /** Draws the next number, which orders walks and pushes. */
+  nextSeq(): number;
+  /** Tells whether keys of app.ini are missing; meanwhile units without storage keep their figures. */
+  missesKeys(): boolean;
+  /** Records a measured unit, or one that is gone. */
+  report(measurement: Measurement): void;
+  /** Records a sweep that was finished. */
+  swept(sweep: Sweep): void | Promise<void>;
+  readonly pushes: UnitPushes;
+}
+
+export interface ScannerOptions extends ScanSettings {
+  /** Number of threads that walk. */
+  readonly workers: number;
+  /** The file of the scan cache; its directory must exist. */
+  readonly cacheFile: string;
+  readonly figures: Figures;
+  readonly log: Log;
+  /** Tells whether units that are made, removed or renamed are noticed between sweeps. */
+  readonly isWatched?: boolean;
+  /** Time without progress after which a disk counts as hanging; half a minute unless given. */
+  readonly hungAfterMs?: number;
+  /** The code of the walker threads, if it is not the usual one. */
+  readonly walkerCode?: URL;
 }

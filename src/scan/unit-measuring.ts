@@ -7,11 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isWithin, type Layout, type Unit, walkedRoots } from '../layout/index.ts';
 import { sparingLog } from '../log.ts';
 import { type CountedUnit, UnitCounts } from './counting.ts';
-import type { ScannerOptions, ScannerParts } from './options.ts';
+import type { ScannerParts } from './disk-threads.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
 import { classifyKnownUnit, knownByRoot, type SweptRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
-import { nothingListed, type Start, type SweepTask, type TaskResult, type WalkedUnit } from './task.ts';
+import {
+  nothingListed,
+  type ScannerOptions,
+  type Start,
+  type SweepTask,
+  type TaskResult,
+  type WalkedUnit,
+} from './task.ts';
 
 /** Why a unit is walked: by a sweep, after a reported change, or again since git was at work in it. */
 export type WalkReason = 'sweep' | 'change' | 'again';

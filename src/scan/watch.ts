@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
 import { inSlices } from '../slices.ts';
 import type { Watched } from './directories.ts';
-import type { ScannerParts } from './options.ts';
+import type { ScannerParts } from './disk-threads.ts';
 import { haveMostVanished } from './roots.ts';
 
 interface WatchOptions {

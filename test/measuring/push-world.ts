@@ -89,6 +89,7 @@ export class PushWorld {
       fleet: null,
       visibility: null,
       inherited: () => {},
+      sweepDue: () => {},
       repositories: {
         changed: nothing,
         mayHaveChanged: path => looks.push(path),

@@ -1,7 +1,7 @@
 /** Units go with their owners when a forge renames their directories. */
 
 import t from 'tap';
-import { moveUnits } from '../../src/measuring/renamed-units.ts';
+import { moveUnits } from '../../src/measuring/places.ts';
 import { used, World, walk } from '../ledger/world.ts';
 
 t.test('owners who exchange their names keep their own data', async t => {

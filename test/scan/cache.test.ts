@@ -2,8 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import type { Signature } from '../../src/scan/signature.ts';
-import { type Cache, emptyCache, openCache, prepareCache } from '../../src/scan/signature.ts';
+import { Cache, emptyCache, prepareCache, type Signature } from '../../src/scan/signature.ts';
 import { temporary } from './world.ts';
 
 function file(t: Test): string {
@@ -11,7 +10,7 @@ function file(t: Test): string {
 }
 
 function open(t: Test, path: string, faults: string[] = []): Cache {
-  const cache = openCache(path, why => faults.push(why));
+  const cache = new Cache(path, why => faults.push(why));
   t.teardown(() => cache.close());
   return cache;
 }
@@ -109,7 +108,7 @@ t.test('a cache of another version is made anew', async t => {
 t.test('a damaged cache is made anew when it is prepared, and unused until then', async t => {
   const path = file(t);
   prepareCache(path);
-  const cache = openCache(path, () => t.fail('nothing is damaged yet'));
+  const cache = new Cache(path, () => t.fail('nothing is damaged yet'));
   for (let unit = 0; unit < 2000; unit++) cache.writeSignature(`/unit ${unit}`, signatureOf(`${unit}`));
   cache.close();
   const bytes = readFileSync(path);

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Unit } from '../../src/layout/index.ts';
-import { type Cache, openCache, prepareCache } from '../../src/scan/signature.ts';
+import { Cache, prepareCache } from '../../src/scan/signature.ts';
 import type { Walked, WalkRequest } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { passTick } from './late.ts';
@@ -23,7 +23,7 @@ export function cachedWalks(t: Test, unit: Unit): CachedWalks {
   const data = temporary(t);
   const cacheFile = join(data, 'scan.db');
   prepareCache(cacheFile);
-  const cache = openCache(cacheFile, why => t.fail(why));
+  const cache = new Cache(cacheFile, why => t.fail(why));
   t.teardown(() => cache.close());
   let knownBytes: number | null = null;
   return {

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { RepackSigns } from '../../src/scan/gitfiles.ts';
-import { noCache } from '../../src/scan/signature.ts';
+import { Cache } from '../../src/scan/signature.ts';
 import type { Walked } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
@@ -13,7 +13,7 @@ const hour = 3600;
 
 function walked(path: string, during: () => void = () => {}, hasOwnTimes = true): Walked {
   const request = { unit: unitAt(path, 'repos'), inner: [], exclude: new Set<string>(), knownBytes: null };
-  const outcome = walk({ ...request, measure: 'apparent', hasOwnTimes }, noCache, () => {
+  const outcome = walk({ ...request, measure: 'apparent', hasOwnTimes }, new Cache(null), () => {
     during();
     return true;
   });
@@ -112,7 +112,7 @@ t.test('such names count like any other where git does not put them', async t =>
   const request = { unit: unitAt(path, 'lfs'), inner: [], exclude: new Set<string>(), knownBytes: null };
   fill(join(path, 'objects/pack/tmp_pack_f'), 16);
   t.match(
-    walk({ ...request, measure: 'apparent' }, noCache, () => {}),
+    walk({ ...request, measure: 'apparent' }, new Cache(null), () => {}),
     { bytes: before + 31 },
     'or in another kind of unit',
   );

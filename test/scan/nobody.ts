@@ -7,7 +7,7 @@
  */
 
 import { openSync } from 'node:fs';
-import { noCache } from '../../src/scan/signature.ts';
+import { Cache } from '../../src/scan/signature.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { unitAt } from './world.ts';
 
@@ -22,7 +22,7 @@ const knownBytes = JSON.parse(known);
 const measure = measured === 'allocated' ? 'allocated' : 'apparent';
 const request = { unit, inner: [], exclude: new Set<string>(), measure, knownBytes } as const;
 if (fed === 'starved') openAll();
-process.stdout.write(JSON.stringify(walk(request, noCache, () => {})));
+process.stdout.write(JSON.stringify(walk(request, new Cache(null), () => {})));
 
 function openAll(): void {
   try {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { type Layout, Mounts, resolveLayout } from '../../src/layout/index.ts';
-import type { ScannerParts } from '../../src/scan/options.ts';
+import type { ScannerParts } from '../../src/scan/disk-threads.ts';
 import { Pool, type WalkJob } from '../../src/scan/pool.ts';
 import type { TaskResult } from '../../src/scan/task.ts';
 import { diskThreads } from './hanging.ts';

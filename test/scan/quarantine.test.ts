@@ -18,7 +18,8 @@ function repository(t: Test): { readonly path: string; readonly objects: string 
 
 t.test('a quarantine counts its files by the configured measure, and shows one of its objects', async t => {
   const { objects } = repository(t);
-  const look = (measure: 'apparent' | 'allocated' = 'apparent') => lookAtQuarantine(objects, name, measure);
+  const look = (measure: 'apparent' | 'allocated' = 'apparent') =>
+    lookAtQuarantine(join(objects, name), measure);
   t.same(look(), { is: 'absent' });
   mkdirSync(join(objects, name));
   t.match(look(), { is: 'seen', quarantine: { name, bytes: 0, sample: null } });
@@ -43,13 +44,13 @@ t.test('no link is followed, and none is a quarantine', async t => {
   const elsewhere = temporary(t);
   fill(join(elsewhere, 'secret'), 1000);
   symlinkSync(elsewhere, join(objects, name));
-  t.same(lookAtQuarantine(objects, name, 'apparent'), { is: 'absent' });
+  t.same(lookAtQuarantine(join(objects, name), 'apparent'), { is: 'absent' });
   t.same(quarantinesOf(path, [], 'apparent').there, []);
   rmSync(join(objects, name));
   fill(join(objects, name, 'ab/cd'), 1);
   symlinkSync(elsewhere, join(objects, name, 'pack'));
   symlinkSync(join(elsewhere, 'secret'), join(objects, name, 'ab/ef'));
-  t.match(lookAtQuarantine(objects, name, 'apparent'), { quarantine: { bytes: 1 } });
+  t.match(lookAtQuarantine(join(objects, name), 'apparent'), { quarantine: { bytes: 1 } });
   renameSync(objects, join(elsewhere, 'objects'));
   symlinkSync(join(elsewhere, 'objects'), objects);
   t.same(quarantinesOf(path, [], 'apparent').there, [], 'nor in place of objects');
@@ -110,7 +111,7 @@ t.test('what cannot be read is named, with its birth', async t => {
     const script = `
       process.setgroups([]); process.setgid(65534); process.setuid(65534);
       const { quarantinesOf, lookAtQuarantine } = await import(${JSON.stringify(new URL('../../src/scan/quarantine.ts', import.meta.url).href)});
-      console.log(JSON.stringify([quarantinesOf(${JSON.stringify(path)}, [], 'apparent'), lookAtQuarantine(${JSON.stringify(objects)}, '${name}', 'apparent')]));`;
+      console.log(JSON.stringify([quarantinesOf(${JSON.stringify(path)}, [], 'apparent'), lookAtQuarantine(${JSON.stringify(join(objects, name))}, 'apparent')]));`;
     const [quarantines, look] = JSON.parse(
       execFileSync('env', ['-i', process.execPath, '--input-type=module', '-e', script]).toString(),
     );

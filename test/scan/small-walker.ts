@@ -1,7 +1,7 @@
 /** A thread that walks the directory that it is given as a unit, and says what that came to. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { noCache } from '../../src/scan/signature.ts';
+import { Cache } from '../../src/scan/signature.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { unitAt } from './world.ts';
 
@@ -14,4 +14,4 @@ const request = {
   measure: 'apparent',
   knownBytes: null,
 } as const;
-parentPort?.postMessage(walk(request, noCache, () => {}));
+parentPort?.postMessage(walk(request, new Cache(null), () => {}));

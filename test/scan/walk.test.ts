@@ -14,7 +14,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { noCache } from '../../src/scan/signature.ts';
+import { Cache } from '../../src/scan/signature.ts';
 import type { Walked, WalkRequest } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { isLong } from '../run-length.ts';
@@ -34,7 +34,7 @@ function request(path: string, given: Partial<WalkRequest> = {}): WalkRequest {
 }
 
 function measured(path: string, given: Partial<WalkRequest> = {}): Walked {
-  const outcome = walk(request(path, given), noCache, on);
+  const outcome = walk(request(path, given), new Cache(null), on);
   if (!('bytes' in outcome)) throw new Error(`the walk came to nothing: ${outcome.outcome}`);
   return outcome;
 }
@@ -274,14 +274,14 @@ t.test('a unit that goes or is replaced during the walk is not measured', async 
   const root = temporary(t);
   const unit = join(root, 'unit');
   fill(join(unit, 'a/file'), 10);
-  const goes = walk(request(unit), noCache, () => {
+  const goes = walk(request(unit), new Cache(null), () => {
     rmSync(unit, { recursive: true, force: true });
   });
   t.same(goes, { outcome: 'vanished' });
   fill(join(unit, 'a/file'), 10);
   fill(join(root, 'other/a/file'), 20);
   let visited = 0;
-  const replaced = walk(request(unit), noCache, () => {
+  const replaced = walk(request(unit), new Cache(null), () => {
     visited += 1;
     if (visited === 2) {
       renameSync(unit, join(root, 'old'));
@@ -289,7 +289,11 @@ t.test('a unit that goes or is replaced during the walk is not measured', async 
     }
   });
   t.same(replaced, { outcome: 'vanished' });
-  t.same(walk(request(join(root, 'never')), noCache, on), { outcome: 'vanished' });
+  t.same(walk(request(join(root, 'never')), new Cache(null), on), { outcome: 'vanished' });
   symlinkSync(unit, join(root, 'link'));
-  t.same(walk(request(join(root, 'link')), noCache, on), { outcome: 'vanished' }, 'a link is no unit');
+  t.same(
+    walk(request(join(root, 'link')), new Cache(null), on),
+    { outcome: 'vanished' },
+    'a link is no unit',
+  );
 });

@@ -1,6 +1,6 @@
 /** The object directories that repositories lend to others, each as its `identity`. */
 
-import { alternateAt, mostAlternateSteps, mostAlternates, readAlternates } from '../../scan/index.ts';
+import { mostAlternateSteps, readAlternates } from '../../scan/index.ts';
 import { identity } from './files.ts';
 import type { Pace } from './repository-walk.ts';
 
@@ -79,10 +79,8 @@ async function loanOf(repository: string): Promise<Loan | 'away' | 'unclear'> {
 /** Returns the alternates of a directory of objects; with a null if some of them cannot be told. */
 function alternatesAt(objects: string): readonly (string | null)[] {
   try {
-    const { lines, isWhole } = readAlternates(objects, true);
-    // git reads a line in quotes as words of C.
-    if (!isWhole || lines.length > mostAlternates || lines.some(line => line.startsWith('"'))) return [null];
-    return lines.map(line => alternateAt(objects, line));
+    const { directories, fault } = readAlternates(objects, true);
+    return fault === null ? directories : [null];
   } catch {
     return [null];
   }

@@ -1,6 +1,5 @@
 /** The worker as a whole: its jobs, its connection to the daemon, and its reports. */
 
-import { basename, dirname } from 'node:path';
 import type { Fields } from '../../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import { type LargeBlobsLook, Mounts, quarantinePath, type StorageSettings } from '../../layout/index.ts';
@@ -239,7 +238,7 @@ async function pushTask(
 
 function measured({ path, name, measure, objects }: TaskOf<'quarantine'>): object {
   const place = quarantinePath(path, name, objects);
-  const look = place === null ? null : lookAtQuarantine(dirname(place), basename(place), measure);
+  const look = place === null ? null : lookAtQuarantine(place, measure);
   if (look?.is !== 'seen') throw new Error('the quarantine is not there, or cannot be read');
   const { id, bytes, sample } = look.quarantine;
   return { id, bytes, sample };

@@ -23,7 +23,6 @@ import { given } from '../../given.ts';
 import type { ObservedForge } from '../../health/index.ts';
 import { forgeSource, type Ledger, type OwnerRename } from '../../ledger/index.ts';
 import { leafIndex } from '../../quota/index.ts';
-import type { Schedule } from '../../scan/index.ts';
 import type { Logger } from '../../service/index.ts';
 import { inSlices } from '../../slices.ts';
 import { ForgeNames } from './names.ts';
@@ -41,10 +40,8 @@ interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
   readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'units'>;
   readonly log: Logger;
-  /** The cron pattern of sweeps: with each, and with each verification, all is read. */
-  readonly sweeps: string;
-  /** Starts their schedule; `tick` is called when a full reading is due. */
-  schedule(sweeps: string, tick: () => void): Schedule;
+  /** Milliseconds from one full reading to the next. */
+  fullEveryMs(): number;
   /** Called when repositories may have changed visibility or owner: those at paths that `mayHave` accepts. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
   /** Called when the forge has renamed owners and their directories. */
@@ -78,8 +75,6 @@ export class ForgeSync {
   #observed: ObservedForge;
   readonly visibility: ForgeVisibility;
   readonly names: ForgeNames;
-  #sweeps: string;
-  #schedule: Schedule | null = null;
   #timer: NodeJS.Timeout | null = null;
   #mode: ReadMode = 'anew';
   #failures = 0;
@@ -104,7 +99,6 @@ export class ForgeSync {
 
   constructor(options: ForgeSyncOptions) {
     this.#options = options;
-    this.#sweeps = options.sweeps;
     this.#reader = new ForgeReader(options.settings);
     const { kind } = options.settings;
     this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0, odd: noOddRows };
@@ -120,24 +114,13 @@ export class ForgeSync {
   }
 
   start(): void {
-    this.#schedule = this.#startSchedule();
     this.#next(0);
   }
 
-  /** Changes the schedule of full readings. */
-  reconfigure(sweeps: string): void {
-    const before = this.#sweeps;
-    this.#sweeps = sweeps;
-    if (this.#schedule === null || this.#isClosed || before === sweeps) return;
-    this.#schedule.close();
-    this.#schedule = this.#startSchedule();
-  }
-
-  #startSchedule(): Schedule {
-    return this.#options.schedule(this.#sweeps, () =>
-      // Refused owners are read again: the one whose name was in the way may be gone.
-      this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
-    );
+  /** Has the next reading read everything. */
+  readAll(): void {
+    // Refused owners are read again: the one whose name was in the way may be gone.
+    this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew');
   }
 
   /** The largest LFS objects that this repository alone has, by the forge's rows. Throws `not_ready`. */
@@ -179,7 +162,6 @@ export class ForgeSync {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#schedule?.close();
     this.#hangs = !(await this.#reader.close());
     await this.#round;
     this.#first.resolve(this.observed());
@@ -335,8 +317,7 @@ export class ForgeSync {
 
   async #put(lines: AsyncIterable<Uint8Array>): Promise<void> {
     const start = performance.now();
-    const interval = this.#schedule?.interval() ?? 0;
-    const staleAfterMs = Math.max(leastStaleAfterMs, interval * 3);
+    const staleAfterMs = Math.max(leastStaleAfterMs, this.#options.fullEveryMs() * 3);
     await this.#options.ledger.sources.put(forgeSource, staleAfterMs, lines);
     this.#putMs = performance.now() - start;
   }

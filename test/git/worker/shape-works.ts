@@ -37,7 +37,7 @@ type Limits = typeof limits & Pick<Asked, 'memoryBytes'>;
 
 const works: Readonly<Record<string, (path: string, limits: Limits) => unknown>> = {
   signature: refsSignature,
-  alternates: path => readAlternates(`${path}/objects`, true).lines,
+  alternates: path => readAlternates(`${path}/objects`, true),
   collection: (path, limits) =>
     withView(path, { program }, limits, view => collect(view, { expireMs: 600_000, now: Date.now })),
   measurement: (path, limits) => withView(path, { program }, limits, measure),

@@ -11,7 +11,7 @@ import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isWithin, mountsNow } from '../../../src/layout/index.ts';
-import { noCache } from '../../../src/scan/signature.ts';
+import { Cache } from '../../../src/scan/signature.ts';
 import { walk } from '../../../src/scan/walk.ts';
 import { isLong, some } from '../../run-length.ts';
 import { independentCount, unitAt } from '../../scan/world.ts';
@@ -254,7 +254,7 @@ class WorkerProcess {
 
 function walked(path: string): { readonly bytes: number; readonly files: number } {
   const request = { inner: [], exclude: new Set<string>(), measure: 'apparent', knownBytes: null } as const;
-  const found = walk({ ...request, unit: unitAt(path, 'repos') }, noCache, () => {});
+  const found = walk({ ...request, unit: unitAt(path, 'repos') }, new Cache(null), () => {});
   return 'bytes' in found ? { bytes: found.bytes, files: found.files } : { bytes: 0, files: 0 };
 }
 

@@ -6,7 +6,7 @@ import { createUser, identityKinds, profileOf } from '../../../src/identity/inde
 import { ForgeNames } from '../../../src/measuring/forge/names.ts';
 import { syncOwners } from '../../../src/measuring/forge/owners.ts';
 import { forgeLinkKinds } from '../../../src/measuring/index.ts';
-import { moveUnits } from '../../../src/measuring/renamed-units.ts';
+import { moveUnits } from '../../../src/measuring/places.ts';
 import { createLogger } from '../../../src/service/index.ts';
 import { used, World, walk } from '../../ledger/world.ts';
 

@@ -1,4 +1,4 @@
-/** Full readings of the forge begin when the configuration says so, also after it was reloaded. */
+/** Full readings of the forge begin when they are due. */
 
 import { join } from 'node:path';
 import t from 'tap';
@@ -12,7 +12,7 @@ import { writeSqlite } from '../../forge/fixture.ts';
 import { settingsFor } from '../../forge/readings.ts';
 import { directoryFor, settings, silentLog } from '../../ledger/world.ts';
 
-t.test('a schedule that is reloaded is the forge’s from then on', async t => {
+t.test('a full reading has everything reported again', async t => {
   const directory = directoryFor(t);
   const store = await openStore({ file: join(directory, 'softquota.db') });
   const ledger = await Ledger.open({
@@ -26,20 +26,13 @@ t.test('a schedule that is reloaded is the forge’s from then on', async t => {
   });
   const database = join(directory, 'gitea.db');
   writeSqlite(database);
-  const running = new Map<string, () => void>();
-  const begun: string[] = [];
   const { log } = createLogger({ level: 'fatal', format: 'json' });
   const sync = new ForgeSync({
     settings: settingsFor(`sqlite:${database}`),
     pollMs: 5,
     ledger,
     log,
-    sweeps: '0 0 * * *',
-    schedule: (sweeps, tick) => {
-      begun.push(sweeps);
-      running.set(sweeps, tick);
-      return { close: () => void running.delete(sweeps), interval: () => 1000 };
-    },
+    fullEveryMs: () => 1000,
     renamed: () => {},
     visibilityChanged: () => {},
     mayCount: () => true,
@@ -48,21 +41,12 @@ t.test('a schedule that is reloaded is the forge’s from then on', async t => {
     await sync.close();
     await ledger.close();
   });
-  sync.reconfigure('0 1 * * *');
-  t.strictSame(begun, [], 'nothing begins before it is started');
   sync.start();
   await sync.firstReading();
-  sync.reconfigure('0 1 * * *');
-  t.strictSame(begun, ['0 1 * * *'], 'one that stays is not begun anew');
-  sync.reconfigure('0 2 * * *');
-  t.strictSame([...running.keys()], ['0 2 * * *']);
-
   t.equal(sync.observed().fault, null);
   const reportedAt = () => ledger.sources.report(forgeSource)?.reportedAt ?? 0;
   const before = reportedAt();
-  for (const tick of running.values()) tick();
+  sync.readAll();
   await until(async () => reportedAt() > before || null);
-  t.pass('its ticks have everything read again');
-  await sync.close();
-  t.equal(running.size, 0);
+  t.pass('everything is read again');
 });

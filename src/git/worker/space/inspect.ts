@@ -11,7 +11,7 @@ import { accountsIn, systemAccounts } from '../../../accounts.ts';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath, isWithin, mountsNow } from '../../../layout/index.ts';
-import { alternateAt, mostAlternateSteps, mostAlternates, readAlternates } from '../../../scan/index.ts';
+import { mostAlternateSteps, mostAlternates, readAlternates } from '../../../scan/index.ts';
 import { directoryEntries, identity, isGone } from '../files.ts';
 import { isShared, UnusableRepository } from './repository-config.ts';
 
@@ -244,13 +244,9 @@ class Look {
   }
 
   #alternatesOf(objects: string): readonly string[] {
-    const { lines, isWhole } = readAlternates(objects, false);
-    if (!isWhole || lines.length > mostAlternates)
-      throw this.#unusable(`${objects}/info/alternates`, `has more than ${mostAlternates} lines`);
-    // git would read such a line like a string of C.
-    if (lines.some(line => line.startsWith('"')))
-      throw this.#unusable(`${objects}/info/alternates`, 'has a path in quotes');
-    return lines.map(line => alternateAt(objects, line));
+    const { directories, fault } = readAlternates(objects, false);
+    if (fault !== null) throw this.#unusable(`${objects}/info/alternates`, fault);
+    return directories;
   }
 
   async *#entries(path: string): ReturnType<typeof directoryEntries> {
