@@ -33,7 +33,7 @@ interface FreeSpaceOptions {
 }
 
 /** A disk with less free space than twice MIN_FREE. */
-export interface ShortDisk {
+interface ShortDisk {
   readonly path: string;
   /** `full`: below MIN_FREE; `low`: below twice that. */
   readonly state: 'full' | 'low';
@@ -179,14 +179,11 @@ export class FreeSpace {
 
   /** Returns the disk whose root is nearest above the path; an empty list if none is. */
   #diskOf(path: string): readonly Seen[] {
-    let found: Seen | null = null;
-    let length = -1;
-    for (const seen of this.#disks) {
-      for (const root of seen.disk.roots) {
-        if (root.length > length && isWithin(path, root)) [found, length] = [seen, root.length];
-      }
-    }
-    return found === null ? [] : [found];
+    const above = this.#disks.flatMap(seen =>
+      seen.disk.roots.filter(root => isWithin(path, root)).map(root => ({ seen, root })),
+    );
+    const [nearest] = above.sort((a, b) => b.root.length - a.root.length);
+    return nearest === undefined ? [] : [nearest.seen];
   }
 }
 

@@ -4,10 +4,15 @@
  *
  * A push counts its measured bytes, or those seen in its quarantine if they are more. After its quarantine is
  * gone, an accepted push counts until a walk that began later has ended. A stray counts from one minute after
- * its birth, even if it is still written to.
+ * its birth, even if it is still written to. Pushes into a repository that another host walks count here by
+ * reservations.
  */
 
+import { SoftquotaError } from '../errors.ts';
+import type { AllowedPush } from '../gate/index.ts';
 import type { Quarantine } from '../layout/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { leafMask } from '../quota/index.ts';
 import type { FoundQuarantine, FoundQuarantines, ListedQuarantine, PushFacts } from '../scan/index.ts';
 
 export const minuteMs = 60_000;
@@ -42,12 +47,7 @@ interface SettledPush {
   readonly until: number;
 }
 
-interface BeginningPush {
-  readonly name: string;
-  /** Null: nobody could read it. */
-  readonly quarantine: Quarantine | null;
-  readonly lines: string;
-}
+type BeginningPush = Pick<AllowedPush, 'lines' | 'quarantine'> & { readonly name: string };
 
 export class PushBook {
   /** Pushes and strays by the names of their quarantines. */
@@ -273,4 +273,39 @@ export function areDeletions(lines: string): boolean {
     .split('\n')
     .filter(line => line !== '')
     .every(line => /^\S+ 0+ /.test(line));
+}
+
+type ReservingLedger = Pick<Ledger, 'documents' | 'ownerUsage' | 'reservations'>;
+
+/** Longest time for which such a push counts unless the other host reports it. */
+const elsewhereSeconds = 60;
+
+/** Counts a push into a repository of another host, until that host reports the owner's growth. */
+export function reserveElsewhere(ledger: ReservingLedger, { unit, quarantine, name }: AllowedPush): void {
+  if (unit.owner === null || name === null || quarantine === null) return;
+  const { reservations } = ledger;
+  const reservation = {
+    id: reservationId(unit.path, name),
+    ownerKey: ledger.documents.owners.keyOf(unit.owner),
+    mask: leafMask(unit.leaf),
+    bytes: quarantine.bytes,
+    isReported: false,
+    unit: unit.path,
+    expiresAt: reservations.endIn(elsewhereSeconds),
+  };
+  try {
+    reservations.hold(reservation, ledger.ownerUsage(unit.owner).usage);
+  } catch (error) {
+    // There are too many reservations: the next walk counts the push.
+    if (!(error instanceof SoftquotaError)) throw error;
+  }
+}
+
+export function releaseElsewhere({ reservations }: ReservingLedger, unit: string, name: string): void {
+  const reservation = reservations.byId(reservationId(unit, name));
+  if (reservation !== null) reservations.release(reservation);
+}
+
+function reservationId(unit: string, name: string): string {
+  return `push ${name} ${unit}`;
 }

@@ -15,8 +15,14 @@ import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type AlarmClock, monotonicClock, within } from '../within.ts';
-import { areDeletions, minuteMs, PushBook, UnsureUnits } from './push-book.ts';
-import { releaseElsewhere, reserveElsewhere } from './pushes-elsewhere.ts';
+import {
+  areDeletions,
+  minuteMs,
+  PushBook,
+  releaseElsewhere,
+  reserveElsewhere,
+  UnsureUnits,
+} from './push-book.ts';
 
 export interface PushClock extends AlarmClock {
   /** Milliseconds since 1970. */
@@ -41,13 +47,6 @@ interface PushesOptions {
   /** Called when a push has ended, whether it was accepted or not. */
   ended(unit: string): void;
   readonly clock?: PushClock;
-}
-
-/** Totals of the quarantines that belong to no push. */
-interface Strays {
-  readonly bytes: number;
-  /** Null: there are none. */
-  readonly oldestMs: number | null;
 }
 
 interface Watched {
@@ -234,8 +233,8 @@ export class Pushes implements PushServices, UnitPushes {
     this.#unsure.forget(unit);
   }
 
-  /** The quarantines that count and belong to no push. */
-  get strays(): Strays {
+  /** Totals of the quarantines that count and belong to no push; `oldestMs`: null if there are none. */
+  get strays() {
     const now = this.#clock.now();
     const all = [...this.#watched.values()].flatMap(({ book }) => book.strays(now));
     return {

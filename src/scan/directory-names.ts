@@ -3,10 +3,10 @@
  * configuration denies --force. Synchronous, for threads.
  */
 
-import { lstatSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import { beforeLook, configValue, decodePath, encodePath } from '../layout/index.ts';
+import { beforeLook, configValue, decodePath, encodePath, entryAt } from '../layout/index.ts';
 
 const mostConfigBytes = 64 * 1024;
 const mostPackedRefsBytes = 128 * 1024 * 1024;
@@ -65,14 +65,11 @@ function isThere(unit: string, name: string): boolean {
   let path = unit;
   for (const part of name.split('/')) {
     path += `/${part}`;
-    beforeLook(path);
     try {
-      const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
-      if (stats === undefined) return false;
-      if (stats.isSymbolicLink()) return true;
+      const entry = entryAt(path);
+      if (entry === null || entry === 'link') return entry === 'link';
     } catch (error) {
-      const code = systemCode(error);
-      if (code === 'ENOTDIR' || code === 'ENAMETOOLONG') return false;
+      if (systemCode(error) === 'ENAMETOOLONG') return false;
       throw error;
     }
   }

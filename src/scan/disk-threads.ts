@@ -19,15 +19,6 @@ import { monotonic } from './shared.ts';
 import type { ScanContext, ScannerOptions } from './task.ts';
 import { type Answered, type Asked, DiskThread, type Given, type OnPart } from './thread.ts';
 
-/** A place at which a thread waits for a disk. */
-interface Hang {
-  readonly path: string;
-  /** The mount point of its file system. */
-  readonly mountedAt: string;
-  /** Time that it has waited. */
-  readonly milliseconds: number;
-}
-
 /** The parts of a scanner that its other parts share. */
 export interface ScannerParts {
   readonly options: ScannerOptions;
@@ -58,13 +49,6 @@ interface DiskThreadsOptions {
 
 /** A walker has a low priority after its first sweep, so it answers no other questions. */
 type ThreadName = 'io' | 'walker';
-
-interface Patience<Ask extends Asked> {
-  /** Called with each part of the answer as it arrives. */
-  readonly part?: OnPart<Ask>;
-  /** Aborted, it ends the question. */
-  readonly signal?: AbortSignal;
-}
 
 interface LeftThread {
   readonly path: string;
@@ -159,13 +143,14 @@ export class DiskThreads {
   }
 
   /**
-   * Asks without a deadline. If a disk hangs, another thread gets the same question and avoids that disk;
-   * parts of the answer may then come twice. Rejects with `internal`.
+   * Asks without a deadline, until `signal` is aborted. `part` is called with each part of the answer as it
+   * arrives. If a disk hangs, another thread gets the same question and avoids that disk; parts may then come
+   * twice. Rejects with `internal`.
    */
   async askAround<Ask extends Asked>(
     ask: Ask,
     given: Given<Ask>,
-    { part, signal }: Patience<Ask> = {},
+    { part, signal }: { readonly part?: OnPart<Ask>; readonly signal?: AbortSignal } = {},
   ): Promise<Answered<Ask>> {
     for (let attempt = 0; attempt < mostHangs; attempt++) {
       // A stopped caller may ask once more before it notices: no thread is started for it.
@@ -222,8 +207,8 @@ export class DiskThreads {
     this.#idle.set(thread, rest);
   }
 
-  /** The hanging disks, by the places where threads wait; the longest first. */
-  hangs(): readonly Hang[] {
+  /** The hanging disks, by the places where threads wait; those that have waited the longest first. */
+  hangs() {
     const now = monotonic();
     return this.#hung
       .map(({ path, since }) => ({

@@ -54,7 +54,7 @@ export function showsRepack(name: string, modifiedAt: number, now: number): bool
 }
 
 /** Tells whether there is a `gc.pid` that git would respect. One of another host counts for an hour. */
-export function isCollected(repository: string, now: number): boolean {
+function isCollected(repository: string, now: number): boolean {
   const path = `${repository}/gc.pid`;
   const age = ageOf(path, now);
   if (age === null || age > 12 * hour) return false;
@@ -73,7 +73,7 @@ export function isCollected(repository: string, now: number): boolean {
  * Tells whether git maintenance may be at work. Its lock is empty and stays if git is killed, so it counts
  * for an hour.
  */
-export function isMaintained(repository: string, now: number): boolean {
+function isMaintained(repository: string, now: number): boolean {
   const age = ageOf(`${repository}/objects/maintenance.lock`, now);
   return age !== null && age < hour;
 }

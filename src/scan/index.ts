@@ -6,10 +6,13 @@
  * here waits for a disk on the main thread, decides, or keeps figures.
  */
 
-export { mostAlternateSteps, mostAlternates, readAlternates } from './alternates.ts';
 export { Directories } from './directories.ts';
 export { type DiskThreads, packThreads } from './disk-threads.ts';
-export { type LargeBlobsQuestion, lookForLargeBlobs } from './large-blobs.ts';
+export {
+  mostAlternateSteps,
+  mostAlternates,
+  readAlternates,
+} from './large-blobs.ts';
 export {
   type FoundQuarantine,
   type FoundQuarantines,

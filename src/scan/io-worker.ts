@@ -9,10 +9,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, systemCode } from '../errors.ts';
 import { given } from '../given.ts';
 import {
-  beforeLook,
   type Discovered,
   discover,
   encodePath,
+  entryAt,
   inspect,
   type Layout,
   type Located,
@@ -33,10 +33,6 @@ import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from
 import { Cache, emptyCache, prepareCache } from './signature.ts';
 import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
 import { walk } from './walk.ts';
-
-export interface IoWorkerStart {
-  readonly shared: SharedArrayBuffer;
-}
 
 export interface IoWorkerRequest {
   /** One of `Tasks`. */
@@ -88,8 +84,7 @@ const port = parentPort;
 if (port === null) throw new Error('io-worker.ts is run as a worker thread');
 
 // The cast is safe: `DiskThread` passes nothing else.
-const { shared: buffer } = workerData as IoWorkerStart;
-const shared = sharedMemory(buffer);
+const shared = sharedMemory(workerData as SharedArrayBuffer);
 let avoided: readonly string[] = [];
 shareLooks(shared, () => avoided);
 
@@ -136,10 +131,9 @@ function marked(layout: Layout): Layout {
 /** A path whose state the system does not tell is assumed to exist. */
 function isAbsent(path: string): boolean {
   try {
-    beforeLook(path);
-    return lstatSync(encodePath(path), { throwIfNoEntry: false }) === undefined;
-  } catch (error) {
-    return systemCode(error) === 'ENOTDIR';
+    return entryAt(path) === null;
+  } catch {
+    return false;
   }
 }
 

@@ -9,18 +9,25 @@
  * Synchronous, for threads. Follows no link below a directory of objects.
  */
 
-import { lstatSync } from 'node:fs';
-import { OpenedFile } from '../bounded/index.ts';
+import { lstatSync, realpathSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import { OpenedFile, readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import { beforeLook, encodePath, entryAt, type LargeBlob, type LargeBlobsLook } from '../layout/index.ts';
-import { mostAlternateSteps, mostAlternates, readAlternates } from './alternates.ts';
+import {
+  beforeLook,
+  decodePath,
+  encodePath,
+  entryAt,
+  type LargeBlob,
+  type LargeBlobsLook,
+} from '../layout/index.ts';
 import { isFanOut } from './gitfiles.ts';
 import { DamagedStream, inflateStart } from './inflated-start.ts';
 import { Pack } from './pack.ts';
 import { CannotTell, PackIndex } from './pack-index.ts';
 import { listedEntries } from './quarantine.ts';
 
-export interface LargeBlobsQuestion {
+interface LargeBlobsQuestion {
   /** The directory of the quarantine. */
   readonly quarantine: string;
   /** The directory of the repository's objects. */
@@ -45,6 +52,10 @@ const longestLooseHead = 512;
 const looseHead = /^(blob|commit|tree|tag) (\d{1,16})\0/;
 /** Lengths of ids in hexadecimal digits. */
 const idLengths = [40, 64];
+export const mostAlternates = 100;
+/** git follows no longer chain of alternates. */
+export const mostAlternateSteps = 6;
+const mostAlternatesBytes = 64 * 1024;
 
 /** The blobs over a size, by their ids, and why these may not be all. */
 class Findings {
@@ -251,7 +262,7 @@ class KnownObjects {
     for (const directory of this.#directories)
       for (const object of objects) {
         this.#mayGoOn();
-        if (isThere(`${directory}/${object.slice(0, 2)}/${object.slice(2)}`)) known.add(object);
+        if (entryAt(`${directory}/${object.slice(0, 2)}/${object.slice(2)}`) === 'other') known.add(object);
       }
     for (const directory of this.#directories) {
       const packs = `${directory}/pack`;
@@ -298,7 +309,35 @@ function withAlternates(objects: string, mayGoOn: () => void): readonly string[]
   return [...all];
 }
 
-function isThere(path: string): boolean {
-  beforeLook(path);
-  return lstatSync(encodePath(path), { throwIfNoEntry: false })?.isFile() === true;
+/**
+ * Reads from which directories a directory of objects borrows. `follow`: its `info/alternates` may be a link;
+ * `fault`: why they cannot be told.
+ */
+export function readAlternates(
+  objects: string,
+  follow: boolean,
+): { readonly directories: readonly string[]; readonly fault: string | null } {
+  const file = readBounded(encodePath(`${objects}/info/alternates`), {
+    mostBytes: mostAlternatesBytes,
+    follow,
+  });
+  if (file.kind !== 'file') return { directories: [], fault: null };
+  const lines = decodePath(file.bytes)
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'));
+  if (!file.whole || lines.length > mostAlternates)
+    return { directories: [], fault: `has more than ${mostAlternates} lines` };
+  // git would read such a line like a string of C.
+  if (lines.some(line => line.startsWith('"'))) return { directories: [], fault: 'has a path in quotes' };
+  return { directories: lines.map(line => alternateAt(objects, line)), fault: null };
+}
+
+/** Resolves a line of `info/alternates` as git does: from the real path of the directory of objects. */
+function alternateAt(objects: string, line: string): string {
+  if (isAbsolute(line)) return line;
+  try {
+    return resolve(decodePath(realpathSync(encodePath(objects), { encoding: 'buffer' })), line);
+  } catch {
+    return resolve(objects, line);
+  }
 }

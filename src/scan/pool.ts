@@ -15,7 +15,7 @@ import { DiskHangs } from '../layout/index.ts';
 import type { ScannerParts } from './disk-threads.ts';
 import { beginTask, lookedAt, monotonic, slot, stuckMs } from './shared.ts';
 import type { Start, Task, TaskResult, WalkTerms } from './task.ts';
-import type { DiskThread } from './thread.ts';
+import type { Answered, DiskThread } from './thread.ts';
 
 type Urgency = 'soon' | 'sweep';
 
@@ -26,20 +26,6 @@ export interface WalkJob {
   readonly begin?: () => void;
   /** Called once. */
   readonly done: (result: TaskResult, start: Start, task: Task) => void;
-}
-
-/** A walker that is walking a unit. */
-interface Busy {
-  readonly path: string;
-  /** Time that it has taken so far. */
-  readonly milliseconds: number;
-}
-
-interface WalkedBatch {
-  readonly results: readonly TaskResult[];
-  readonly cacheFaults: readonly string[];
-  /** Why the thread has no low priority; null: it has, or it has said why not before. */
-  readonly priorityFault: string | null;
 }
 
 interface Entry {
@@ -122,8 +108,8 @@ export class Pool {
     return [...this.#waiting[urgency].values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** The units that are being walked. */
-  busy(): Busy[] {
+  /** The units that are being walked, and the time that each has taken so far. */
+  busy() {
     const now = monotonic();
     return [...this.#walkers].flatMap(walker => {
       const entry = entryAt(walker);
@@ -273,7 +259,7 @@ export class Pool {
     };
   }
 
-  #walked(walker: Walker, { results, cacheFaults, priorityFault }: WalkedBatch): void {
+  #walked(walker: Walker, { results, cacheFaults, priorityFault }: Answered<'walk'>): void {
     const { threads, options } = this.#parts;
     const batch = this.#end(walker);
     threads.giveBack(walker.thread);

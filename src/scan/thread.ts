@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { within } from '../within.ts';
-import type { IoWorkerReport, IoWorkerRequest, IoWorkerStart, Parts, Tasks } from './io-worker.ts';
+import type { IoWorkerReport, IoWorkerRequest, Parts, Tasks } from './io-worker.ts';
 import { lookedAt, type Shared, sharedMemory, stuckMs } from './shared.ts';
 
 /** The name of a question to a thread. */
@@ -40,20 +40,24 @@ export class DiskThread {
 
   constructor(name: string, code: URL = entryUrl('scan/io-worker')) {
     this.name = name;
-    const workerData: IoWorkerStart = { shared: this.shared.buffer };
     // The thread does not take over options of the process, such as a debugger's.
-    this.#thread = new Worker(code, { name, workerData, resourceLimits, execArgv: [] });
+    this.#thread = new Worker(code, {
+      name,
+      workerData: this.shared.buffer,
+      resourceLimits,
+      execArgv: [],
+    });
     this.#thread.on('message', (report: IoWorkerReport) => this.#hear(report));
     let fault: string | null = null;
     this.#thread.on('error', error => {
       fault = messageOf(error);
     });
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.ended = promise;
-    this.#thread.on('exit', code => {
-      this.#end = fault ?? `ended with code ${code}`;
-      this.#fail(this.#end);
-      resolve();
+    this.ended = new Promise(resolve => {
+      this.#thread.on('exit', code => {
+        this.#end = fault ?? `ended with code ${code}`;
+        this.#fail(this.#end);
+        resolve();
+      });
     });
   }
 
@@ -97,11 +101,9 @@ export class DiskThread {
   async close(withinMs: number): Promise<boolean> {
     if (this.#end !== null) return true;
     this.#thread.unref();
-    const hasEnded = this.#thread.terminate().then(
-      () => true,
-      () => true,
-    );
-    return within(hasEnded, withinMs, false);
+    void this.#thread.terminate();
+    await within(this.ended, withinMs, null);
+    return this.#end !== null;
   }
 
   #hear(report: IoWorkerReport): void {

@@ -21,7 +21,7 @@ import {
 } from './task.ts';
 
 /** Why a unit is walked: by a sweep, after a reported change, or again since git was at work in it. */
-export type WalkReason = 'sweep' | 'change' | 'again';
+type WalkReason = 'sweep' | 'change' | 'again';
 
 export type TargetOutcome =
   | 'counted'

@@ -8,7 +8,7 @@ import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { LargeBlobsLook } from '../../src/layout/index.ts';
-import { lookForLargeBlobs } from '../../src/scan/index.ts';
+import { lookForLargeBlobs } from '../../src/scan/large-blobs.ts';
 import { Pack } from '../../src/scan/pack.ts';
 import { CannotTell } from '../../src/scan/pack-index.ts';
 import { type PushedGround, pushedGround } from './pushed.ts';

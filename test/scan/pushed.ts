@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { LargeBlob, LargeBlobsLook } from '../../src/layout/index.ts';
-import { lookForLargeBlobs } from '../../src/scan/index.ts';
+import { lookForLargeBlobs } from '../../src/scan/large-blobs.ts';
 import { gitEnvironment } from './git-ground.ts';
 import { temporary } from './world.ts';
 
