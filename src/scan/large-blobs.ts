@@ -143,8 +143,7 @@ function addFromPack(
   if (!idLengths.includes(sum.length)) throw new CannotTell('a pack has an unknown kind of name');
   const pack = Pack.open(path, sum.length / 2, mayGoOn);
   try {
-    const { blobs, untold } = pack.largeBlobs(overBytes, mostKept);
-    found.untold ??= untold;
+    const blobs = pack.largeBlobs(overBytes, mostKept, step => found.attempt(step));
     for (const { bytes, place } of blobs) found.blobs.set(pack.index.idAt(place).toString('hex'), bytes);
   } finally {
     pack.close();

@@ -15,12 +15,6 @@ interface PackedBlob {
   readonly place: number;
 }
 
-interface PackedBlobs {
-  readonly blobs: readonly PackedBlob[];
-  /** Why there may be more; null: these are all. */
-  readonly untold: string | null;
-}
-
 /**
  * The places of all entries in the index, sorted by the block of the pack in which they begin. `starts`: the
  * start of each block in `places`.
@@ -110,40 +104,30 @@ export class Pack {
 
   /**
    * Finds the blobs that are larger than `overBytes` unpacked; if there are more than `most`, only the
-   * largest. An entry that cannot be read, or not in time, hides none that was found. Plain entries come
-   * first: they cost little, however many deltas there are.
+   * largest. `attempt` runs each step, so that an entry that cannot be read, or not in time, hides none that
+   * was found. Plain entries come first: they cost little, however many deltas there are.
    */
-  largeBlobs(overBytes: number, most: number): PackedBlobs {
+  largeBlobs(overBytes: number, most: number, attempt: (step: () => void) => void): readonly PackedBlob[] {
     let blobs: PackedBlob[] = [];
     let least = overBytes;
-    let untold: string | null = null;
-    const attempt = (look: () => void): void => {
-      try {
-        look();
-      } catch (error) {
-        if (!(error instanceof CannotTell)) throw error;
-        untold ??= error.message;
-      }
-    };
     const take = (bytes: number, place: number): void => {
+      if (bytes <= least) return;
       blobs.push({ bytes, place });
       if (blobs.length < 2 * most) return;
       blobs = largestOf(blobs, most);
       least = blobs.at(-1)?.bytes ?? least;
     };
+    const resultBytes = (head: Buffer, at: number) => this.#resultBytes(head, at);
     attempt(() => {
       this.#mayGoOn();
       const blocks = this.#byBlock();
-      const resultBytes = (head: Buffer, at: number) => this.#resultBytes(head, at);
       this.#eachHead(blocks, (head, at, offset, place) => {
         const type = typeAt(head, at);
-        if (!isDelta(type) && (type < commit || type > tag))
-          untold ??= 'a pack has an object of an unknown type';
-        if (type !== blob) return;
-        attempt(() => {
-          const bytes = this.#orPadded(head, at, offset, sizeAt);
-          if (bytes > least) take(bytes, place);
-        });
+        if (type === blob) attempt(() => take(this.#orPadded(head, at, offset, sizeAt), place));
+        else if (!isDelta(type) && (type < commit || type > tag))
+          attempt(() => {
+            throw new CannotTell('a pack has an object of an unknown type');
+          });
       });
       this.#eachHead(blocks, (head, at, offset, place) => {
         if (!isDelta(typeAt(head, at))) return;
@@ -153,7 +137,7 @@ export class Pack {
         });
       });
     });
-    return { blobs: largestOf(blobs, most), untold };
+    return largestOf(blobs, most);
   }
 
   close(): void {

@@ -146,9 +146,6 @@ export class Run {
       this.#hungAt.add(result.path);
       this.problems.unread.add([{ path: result.path, error: 'ETIMEDOUT' }]);
     }
-    if (result.outcome === 'unread') {
-      this.problems.unread.add([{ path: result.path, error: result.error }]);
-    }
     if (!('bytes' in result)) return;
     const { outcome, unread, leftovers } = result;
     this.#counts.directories += result.directories;

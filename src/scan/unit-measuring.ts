@@ -12,6 +12,7 @@ import { Pool, pathOfTask, type WalkJob } from './pool.ts';
 import { classifyKnownUnit, knownByRoot, type SweptRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
 import {
+  type Measurement,
   nothingListed,
   type ScannerOptions,
   type Start,
@@ -193,18 +194,12 @@ export class UnitMeasuring {
       const path = pathOfTask(task);
       const settledAs = (outcome: TargetOutcome) => settled(path, result, outcome, null);
       if ('bytes' in result) settled(path, result, 'counted', this.#count(result, start));
-      else if (result.outcome === 'stopped') settledAs('stopped');
       else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settledAs);
       else
-        this.#settle(path, result, start, 'sweep')
-          .then(outcome => {
-            if (outcome === 'unread' && 'unit' in task) this.reportUnmeasured(task.unit, start.seq, start.at);
-            return outcome;
-          })
-          .then(settledAs, error => {
-            this.#scanner.log.error({ path, err: error }, 'a measurement could not be recorded');
-            settledAs('unread');
-          });
+        void this.#settle(path, result, start, 'sweep').then(outcome => {
+          if (outcome === 'unread' && 'unit' in task) this.reportUnmeasured(task.unit, start.seq, start.at);
+          settledAs(outcome);
+        });
     };
     return task => this.pool.add({ task, urgency: 'sweep', done });
   }
@@ -275,13 +270,18 @@ export class UnitMeasuring {
       : this.#counts.take(walked, start, knownBytes);
     if (counted === null) return null;
     const partial = walked.partial || tooLarge;
-    const { seq, at: measuredAt } = start;
+    this.#report({ ...walked, bytes: counted.bytes, partial, seq: start.seq, measuredAt: start.at });
+    return counted;
+  }
+
+  #report(measurement: Measurement): void {
+    const { figures, log } = this.#scanner;
     try {
-      figures.report({ ...walked, bytes: counted.bytes, partial, seq, measuredAt });
+      figures.report(measurement);
     } catch (error) {
+      const path = measurement.gone ?? measurement.unit.path;
       log.error({ path, err: error }, 'a measurement could not be recorded');
     }
-    return counted;
   }
 
   /**
@@ -289,9 +289,8 @@ export class UnitMeasuring {
    * A known unit keeps its figures.
    */
   reportUnmeasured(unit: Unit, seq: number, measuredAt: number): void {
-    const { figures } = this.#scanner;
-    if (figures.knownBytes(unit.path) !== undefined) return;
-    figures.report({ ...nothingRead, unit, inner: [], seq, measuredAt });
+    if (this.#scanner.figures.knownBytes(unit.path) === undefined)
+      this.#report({ ...nothingRead, unit, inner: [], seq, measuredAt });
   }
 
   /** Handles a path without a unit: a known one is gone, unless its storage is away. */
@@ -314,7 +313,7 @@ export class UnitMeasuring {
       return 'unread';
     }
     this.#counts.drop(path);
-    figures.report({ gone: path, seq });
+    this.#report({ gone: path, seq });
     // Possible inner units are looked up one by one: a search of all known units, for each of the many units
     // of an owner, would take long.
     const inner = tracks
