@@ -94,11 +94,10 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook> {
-    const path = quarantinePath(unit, name, this.#options.scanner().objectsOf(unit));
+    const path = quarantinePath(unit, name, this.#scanner.objectsOf(unit));
     if (path === null) return { is: 'absent' };
     const begun = this.#clock.now();
-    const sight = await this.#options
-      .scanner()
+    const sight = await this.#scanner
       .ask('quarantine', [path, this.#options.measure()], unit, deadlineMs)
       .catch(() => ({ is: 'unreadable' }) as const);
     const look = await this.#orByWorker(sight, unit, name, deadlineMs - (this.#clock.now() - begun));
@@ -114,14 +113,13 @@ export class Pushes implements PushServices, UnitPushes {
     overBytes: number,
     deadlineMs: number,
   ): Promise<LargeBlobsLook> {
-    const objects = this.#options.scanner().objectsOf(unit);
+    const objects = this.#scanner.objectsOf(unit);
     const quarantine = quarantinePath(unit, name, objects);
     if (quarantine === null) return { is: 'unknown', why: 'the quarantine is none of git' };
     const begun = this.#clock.now();
     // The thread gives up before our deadline, so that it need not be abandoned.
     const question = { quarantine, objects, overBytes, deadlineMs: 0.9 * deadlineMs };
-    const look = await this.#options
-      .scanner()
+    const look = await this.#scanner
       .ask('large blobs', [question], unit, deadlineMs)
       .catch((error: unknown): LargeBlobsLook => ({ is: 'unknown', why: messageOf(error) }));
     const leftMs = deadlineMs - (this.#clock.now() - begun);
@@ -164,7 +162,7 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async firstWalk(unit: string): Promise<void> {
-    await within(this.#options.scanner().measureSoon(unit), firstWalkMs, null);
+    await within(this.#scanner.measureSoon(unit), firstWalkMs, null);
   }
 
   measure(unit: string): void {
@@ -173,20 +171,18 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {
-    const found = await this.#options.scanner().ask('existing names', [unit, prefixes], unit, lookDeadlineMs);
+    const found = await this.#scanner.ask('existing names', [unit, prefixes], unit, lookDeadlineMs);
     if (found === null) throw new SoftquotaError('not_ready', 'the refs of the repository cannot be read');
     return found;
   }
 
   hasRefs(unit: string): Promise<boolean> {
-    const { ask } = this.#options.scanner();
-    return ask('has refs', [unit], unit, lookDeadlineMs).catch(() => true);
+    return this.#scanner.ask('has refs', [unit], unit, lookDeadlineMs).catch(() => true);
   }
 
   deniesForce(unit: string): Promise<boolean> {
     // Only the wording of a message depends on it.
-    const { ask } = this.#options.scanner();
-    return ask('denies force', [unit], unit, lookDeadlineMs).catch(() => false);
+    return this.#scanner.ask('denies force', [unit], unit, lookDeadlineMs).catch(() => false);
   }
 
   /** Checks the quarantines of a unit at once, after a report that one is gone. */
@@ -245,7 +241,7 @@ export class Pushes implements PushServices, UnitPushes {
 
   /** Looks for new quarantines in all repositories whose `objects` has changed since the last pass. */
   async pass(): Promise<void> {
-    const { ledger, scanner } = this.#options;
+    const { ledger } = this.#options;
     const now = this.#clock.now();
     const before = this.#passedAt;
     const since = this.#clock.wall() - (now - before) - coarsestTimeMs;
@@ -254,7 +250,7 @@ export class Pushes implements PushServices, UnitPushes {
     let units: string[] = [];
     for (const { name, leaf } of ledger.units.walkedBefore(Number.POSITIVE_INFINITY)) {
       // Times on a network file system come from another clock, and each look costs a request to a server.
-      if (isRepository(leaf) && scanner().hasOwnTimes(name)) units.push(name);
+      if (isRepository(leaf) && this.#scanner.hasOwnTimes(name)) units.push(name);
       if (units.length < unitsPerQuestion) continue;
       isAnswered = (await this.#passOver(units, since)) && isAnswered;
       units = [];
@@ -274,9 +270,9 @@ export class Pushes implements PushServices, UnitPushes {
   /** Returns false if the disk did not answer. */
   async #passOver(units: readonly string[], since: number): Promise<boolean> {
     const [first = '/'] = units;
-    const { measure, scanner } = this.#options;
-    const found = await scanner()
-      .ask('new quarantines', [units, since, measure(), scanner().links()], first, passDeadlineMs)
+    const links = this.#scanner.links();
+    const found = await this.#scanner
+      .ask('new quarantines', [units, since, this.#options.measure(), links], first, passDeadlineMs)
       .catch(() => null);
     if (this.#isClosed) return true;
     for (const { unit, there } of found ?? []) {
@@ -296,6 +292,10 @@ export class Pushes implements PushServices, UnitPushes {
     if (sight.is !== 'unreadable' || worker?.isHere !== true || deadlineMs <= 0) return sight;
     const quarantine = await worker.quarantine(unit, name, deadlineMs);
     return quarantine === null ? sight : { is: 'seen', quarantine };
+  }
+
+  get #scanner(): ReturnType<PushesOptions['scanner']> {
+    return this.#options.scanner();
   }
 
   #nextSeq(): number {
@@ -322,7 +322,7 @@ export class Pushes implements PushServices, UnitPushes {
     const watched = this.#watch(unit);
     const { book } = watched;
     const before = book.listed.length;
-    const wall = this.#options.scanner().hasOwnTimes(unit) ? this.#clock.wall() : null;
+    const wall = this.#scanner.hasOwnTimes(unit) ? this.#clock.wall() : null;
     const hasEnded = book.saw(seen, this.#nextSeq(), this.#clock.now(), wall);
     if (hasEnded) {
       this.#options.ended(unit);
@@ -343,15 +343,11 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async #look(unit: string, watched: Watched): Promise<void> {
-    const { measure, scanner, worker } = this.#options;
+    const { measure, worker } = this.#options;
     const { book } = watched;
-    const seen = await scanner()
-      .ask(
-        'quarantines',
-        [unit, book.listed, measure(), this.#options.scanner().objectsOf(unit)],
-        unit,
-        lookDeadlineMs,
-      )
+    const objects = this.#scanner.objectsOf(unit);
+    const seen = await this.#scanner
+      .ask('quarantines', [unit, book.listed, measure(), objects], unit, lookDeadlineMs)
       .catch(() => null);
     const isHere = () => this.#watched.get(unit) === watched && !this.#isClosed;
     if (!isHere()) return;

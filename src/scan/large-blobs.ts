@@ -57,27 +57,6 @@ export const mostAlternates = 100;
 export const mostAlternateSteps = 6;
 const mostAlternatesBytes = 64 * 1024;
 
-/** The blobs over a size, by their ids, and why these may not be all. */
-class Findings {
-  readonly blobs = new Map<string, number>();
-  /** Why blobs may be missing; null: none is known to be. */
-  untold: string | null = null;
-
-  /** Runs one step. If an object cannot be read, the reason is recorded, and other steps go on. */
-  attempt(look: () => void): void {
-    try {
-      look();
-    } catch (error) {
-      this.untold ??= whyUntold(error);
-    }
-  }
-
-  get largestFirst(): readonly LargeBlob[] {
-    const blobs = Array.from(this.blobs, ([object, bytes]) => ({ object, bytes }));
-    return blobs.sort((a, b) => b.bytes - a.bytes);
-  }
-}
-
 /**
  * Looks for blobs larger than `overBytes`. Returns `unknown` if none is found but some objects could not be
  * read in time, or if the lookup of known objects fails.
@@ -88,12 +67,13 @@ export function lookForLargeBlobs(question: LargeBlobsQuestion): LargeBlobsLook 
   const within = (milliseconds: number) => (): void => {
     if (performance.now() > begun + milliseconds) throw new CannotTell('there was not enough time');
   };
-  const found = findIn(quarantine, overBytes, within(searchShare * deadlineMs));
-  const { largestFirst: blobs, untold } = found;
+  const search = new Search(overBytes, within(searchShare * deadlineMs));
+  search.lookIn(quarantine);
   try {
-    const told = blobs.length === 0 ? [] : new KnownObjects(objects, within(deadlineMs)).withoutKnown(blobs);
-    return told.length === 0 && untold !== null
-      ? { is: 'unknown', why: untold }
+    const found = search.largestFirst;
+    const told = found.length === 0 ? [] : withoutKnown(found, objects, within(deadlineMs));
+    return told.length === 0 && search.untold !== null
+      ? { is: 'unknown', why: search.untold }
       : { is: 'seen', blobs: told };
   } catch (error) {
     return { is: 'unknown', why: whyUntold(error) };
@@ -108,48 +88,6 @@ function whyUntold(error: unknown): string {
   return `the objects cannot be read: ${code}`;
 }
 
-function findIn(quarantine: string, overBytes: number, mayGoOn: () => void): Findings {
-  const found = new Findings();
-  const loose: LooseFile[] = [];
-  found.attempt(() => {
-    for (const entry of listedEntries(quarantine)) {
-      const below = `${quarantine}/${entry.name}`;
-      if (!entry.isDirectory()) continue;
-      found.attempt(() => {
-        if (entry.name === 'pack') addPacked(below, overBytes, mayGoOn, found);
-        else if (isFanOut(entry.name)) addLooseFiles(below, entry.name, overBytes, mayGoOn, loose);
-      });
-    }
-  });
-  found.attempt(() => addLoose(loose, overBytes, mayGoOn, found));
-  return found;
-}
-
-function addPacked(directory: string, overBytes: number, mayGoOn: () => void, found: Findings): void {
-  for (const { name } of filesIn(directory, mayGoOn)) {
-    const [, sum] = /^pack-([0-9a-f]+)\.pack$/.exec(name) ?? [];
-    if (sum !== undefined)
-      found.attempt(() => addFromPack(`${directory}/pack-${sum}`, sum, overBytes, mayGoOn, found));
-  }
-}
-
-function addFromPack(
-  path: string,
-  sum: string,
-  overBytes: number,
-  mayGoOn: () => void,
-  found: Findings,
-): void {
-  if (!idLengths.includes(sum.length)) throw new CannotTell('a pack has an unknown kind of name');
-  const pack = Pack.open(path, sum.length / 2, mayGoOn);
-  try {
-    const blobs = pack.largeBlobs(overBytes, mostKept, step => found.attempt(step));
-    for (const { bytes, place } of blobs) found.blobs.set(pack.index.idAt(place).toString('hex'), bytes);
-  } finally {
-    pack.close();
-  }
-}
-
 interface LooseFile {
   readonly object: string;
   readonly path: string;
@@ -157,37 +95,90 @@ interface LooseFile {
   readonly bytes: number;
 }
 
-function addLooseFiles(
-  directory: string,
-  firstByte: string,
-  overBytes: number,
-  mayGoOn: () => void,
-  files: LooseFile[],
-): void {
-  for (const { name } of filesIn(directory, mayGoOn)) {
-    if (!/^[0-9a-f]{38}$|^[0-9a-f]{62}$/.test(name)) continue;
-    const path = `${directory}/${name}`;
-    beforeLook(path);
-    const bytes = lstatSync(encodePath(path), { throwIfNoEntry: false })?.size ?? 0;
-    // A smaller file cannot hold so many bytes, so nearly all files need not be read.
-    if (bytes * mostInflatedBytes >= overBytes) files.push({ object: firstByte + name, path, bytes });
-  }
-}
+/** The search of a quarantine for blobs over a size. */
+class Search {
+  /** Why blobs may be missing; null: none is known to be. */
+  untold: string | null = null;
+  readonly #overBytes: number;
+  readonly #mayGoOn: () => void;
+  /** The sizes of those found, by their ids. */
+  readonly #blobs = new Map<string, number>();
+  readonly #loose: LooseFile[] = [];
 
-/** Reads the heads of loose objects, those of the largest files first, since time may run out. */
-function addLoose(
-  files: readonly LooseFile[],
-  overBytes: number,
-  mayGoOn: () => void,
-  found: Findings,
-): void {
-  for (const [at, { object, path }] of files.toSorted((a, b) => b.bytes - a.bytes).entries()) {
-    if (at % filesEach === 0) mayGoOn();
-    found.attempt(() => {
-      beforeLook(path);
-      const bytes = looseBlobBytes(path);
-      if (bytes !== null && bytes > overBytes) found.blobs.set(object, bytes);
+  /** `mayGoOn` is called now and then, and throws `CannotTell` once the time is over. */
+  constructor(overBytes: number, mayGoOn: () => void) {
+    this.#overBytes = overBytes;
+    this.#mayGoOn = mayGoOn;
+  }
+
+  get largestFirst(): readonly LargeBlob[] {
+    const blobs = Array.from(this.#blobs, ([object, bytes]) => ({ object, bytes }));
+    return blobs.sort((a, b) => b.bytes - a.bytes);
+  }
+
+  lookIn(quarantine: string): void {
+    this.#attempt(() => {
+      for (const entry of listedEntries(quarantine)) {
+        const below = `${quarantine}/${entry.name}`;
+        if (!entry.isDirectory()) continue;
+        this.#attempt(() => {
+          if (entry.name === 'pack') this.#addPacked(below);
+          else if (isFanOut(entry.name)) this.#findLoose(below, entry.name);
+        });
+      }
     });
+    this.#attempt(() => this.#addLoose());
+  }
+
+  /** Runs one step. If an object cannot be read, the reason is recorded, and other steps go on. */
+  #attempt(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.untold ??= whyUntold(error);
+    }
+  }
+
+  #addPacked(directory: string): void {
+    for (const { name } of filesIn(directory, this.#mayGoOn)) {
+      const [, sum] = /^pack-([0-9a-f]+)\.pack$/.exec(name) ?? [];
+      if (sum !== undefined) this.#attempt(() => this.#addFromPack(`${directory}/pack-${sum}`, sum));
+    }
+  }
+
+  #addFromPack(path: string, sum: string): void {
+    if (!idLengths.includes(sum.length)) throw new CannotTell('a pack has an unknown kind of name');
+    const pack = Pack.open(path, sum.length / 2, this.#mayGoOn);
+    try {
+      const blobs = pack.largeBlobs(this.#overBytes, mostKept, step => this.#attempt(step));
+      for (const { bytes, place } of blobs) this.#blobs.set(pack.index.idAt(place).toString('hex'), bytes);
+    } finally {
+      pack.close();
+    }
+  }
+
+  #findLoose(directory: string, firstByte: string): void {
+    for (const { name } of filesIn(directory, this.#mayGoOn)) {
+      if (!/^[0-9a-f]{38}$|^[0-9a-f]{62}$/.test(name)) continue;
+      const path = `${directory}/${name}`;
+      beforeLook(path);
+      const bytes = lstatSync(encodePath(path), { throwIfNoEntry: false })?.size ?? 0;
+      // A smaller file cannot hold so many bytes, so nearly all files need not be read.
+      if (bytes * mostInflatedBytes >= this.#overBytes)
+        this.#loose.push({ object: firstByte + name, path, bytes });
+    }
+  }
+
+  /** Reads the heads of loose objects, those of the largest files first, since time may run out. */
+  #addLoose(): void {
+    for (const [at, { object, path }] of this.#loose.toSorted((a, b) => b.bytes - a.bytes).entries()) {
+      if (at % filesEach === 0) this.#mayGoOn();
+      this.#attempt(() => {
+        beforeLook(path);
+        const bytes = looseBlobBytes(path);
+        if (bytes !== null && bytes > this.#overBytes) this.#blobs.set(object, bytes);
+      });
+    }
   }
 }
 
@@ -219,73 +210,66 @@ function* filesIn(directory: string, mayGoOn: () => void) {
   }
 }
 
-/** The objects that a repository has: its own, and those that it borrows. */
-class KnownObjects {
-  readonly #directories: readonly string[];
-  readonly #mayGoOn: () => void;
-
-  constructor(objects: string, mayGoOn: () => void) {
-    this.#directories = withAlternates(objects, mayGoOn);
-    this.#mayGoOn = mayGoOn;
-  }
-
-  /**
-   * Returns the largest blobs that the repository does not have. `blobs` and the result: the largest first.
-   */
-  withoutKnown(blobs: readonly LargeBlob[]): readonly LargeBlob[] {
-    const told: LargeBlob[] = [];
-    // Most blobs of pushes are new, so only a few are looked up at first.
-    for (let from = 0, count = mostTold; from < blobs.length; from += count, count *= 10) {
-      const next = blobs.slice(from, from + count);
-      const known = this.#known(next.map(({ object }) => object));
-      told.push(...next.filter(({ object }) => !known.has(object)));
-      if (told.length > 0) return told.slice(0, mostTold);
-    }
-    if (blobs.length >= mostKept) throw new CannotTell('too many large files are in the repository already');
-    return told;
-  }
-
-  #known(objects: readonly string[]): ReadonlySet<string> {
+/**
+ * Returns the largest blobs that a repository does not have, neither itself nor borrowed. `blobs` and the
+ * result: the largest first.
+ */
+function withoutKnown(
+  blobs: readonly LargeBlob[],
+  objects: string,
+  mayGoOn: () => void,
+): readonly LargeBlob[] {
+  const directories = withAlternates(objects, mayGoOn);
+  const knownAmong = (ids: readonly string[]): ReadonlySet<string> => {
     try {
-      return this.#lookUp(objects);
+      return knownIn(directories, ids, mayGoOn);
     } catch (error) {
       // A gc may have replaced a pack meanwhile, so try once more.
-      if (error instanceof CannotTell || systemCode(error) === 'ENOENT') return this.#lookUp(objects);
+      if (error instanceof CannotTell || systemCode(error) === 'ENOENT')
+        return knownIn(directories, ids, mayGoOn);
       throw error;
     }
+  };
+  // Most blobs of pushes are new, so only a few are looked up at first.
+  for (let from = 0, count = mostTold; from < blobs.length; from += count, count *= 10) {
+    const next = blobs.slice(from, from + count);
+    const known = knownAmong(next.map(({ object }) => object));
+    const told = next.filter(({ object }) => !known.has(object));
+    if (told.length > 0) return told.slice(0, mostTold);
   }
+  if (blobs.length >= mostKept) throw new CannotTell('too many large files are in the repository already');
+  return [];
+}
 
-  /** Looks up loose objects first: a gc packs them before it removes them. */
-  #lookUp(objects: readonly string[]): ReadonlySet<string> {
-    const known = new Set<string>();
-    for (const directory of this.#directories)
-      for (const object of objects) {
-        this.#mayGoOn();
-        if (entryAt(`${directory}/${object.slice(0, 2)}/${object.slice(2)}`) === 'other') known.add(object);
-      }
-    for (const directory of this.#directories) {
-      const packs = `${directory}/pack`;
-      if (entryAt(packs) === 'link') throw new CannotTell('the packs of the repository are behind a link');
-      for (const { name } of filesIn(packs, this.#mayGoOn)) {
-        if (name.endsWith('.idx') && known.size < objects.length)
-          this.#lookUpIn(`${packs}/${name}`, objects, known);
+/** Looks up loose objects first: a gc packs them before it removes them. */
+function knownIn(
+  directories: readonly string[],
+  objects: readonly string[],
+  mayGoOn: () => void,
+): ReadonlySet<string> {
+  const known = new Set<string>();
+  for (const directory of directories)
+    for (const object of objects) {
+      mayGoOn();
+      if (entryAt(`${directory}/${object.slice(0, 2)}/${object.slice(2)}`) === 'other') known.add(object);
+    }
+  for (const directory of directories) {
+    const packs = `${directory}/pack`;
+    if (entryAt(packs) === 'link') throw new CannotTell('the packs of the repository are behind a link');
+    for (const { name } of filesIn(packs, mayGoOn)) {
+      if (!name.endsWith('.idx') || known.size === objects.length) continue;
+      const index = PackIndex.open(`${packs}/${name}`, (objects[0]?.length ?? 0) / 2);
+      try {
+        for (const object of objects) {
+          mayGoOn();
+          if (!known.has(object) && index.find(Buffer.from(object, 'hex')) !== null) known.add(object);
+        }
+      } finally {
+        index.close();
       }
     }
-    return known;
   }
-
-  #lookUpIn(path: string, objects: readonly string[], known: Set<string>): void {
-    const idBytes = (objects[0]?.length ?? 0) / 2;
-    const index = PackIndex.open(path, idBytes);
-    try {
-      for (const object of objects) {
-        this.#mayGoOn();
-        if (!known.has(object) && index.find(Buffer.from(object, 'hex')) !== null) known.add(object);
-      }
-    } finally {
-      index.close();
-    }
-  }
+  return known;
 }
 
 /** Returns a directory of objects and all directories from which it borrows. */
