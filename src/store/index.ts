@@ -8,8 +8,6 @@
 import type { RedisSettings } from './redis/connection.ts';
 import type { SharedStore } from './redis/store.ts';
 
-export { type Away, AwayState } from './away.ts';
-export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
 export type {
   DocumentRecord,
   EventQuery,
@@ -49,6 +47,9 @@ export { openStore } from './sqlite/store.ts';
 export type {
   Changes,
   DeltaRecord,
+  HistoryStore,
+  OwnerUsageRecord,
+  PastUsage,
   ReachRecord,
   ReplicatedPosition,
   RootRecord,
@@ -56,10 +57,12 @@ export type {
   StoredRecords,
   SweepRecord,
   UnitRecord,
+  UnitSetRecord,
+  UnitSourceStore,
+  UnitSum,
   VersionRecord,
 } from './store.ts';
-export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
-export { mostEvents, WriteBehind } from './write-behind.ts';
+export { type Away, AwayState, mostEvents, WriteBehind } from './write-behind.ts';
 
 /**
  * Opens the store that hosts share. Rejects with `store_refused` if it belongs to another program, is of a

@@ -8,10 +8,9 @@
 
 import { hash } from 'node:crypto';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { type Leaf, leaves } from '../quota/index.ts';
+import { isLeaf, type Leaf, leaves } from '../quota/index.ts';
 import { printable } from '../text.ts';
 import type { LargeUnit, ShareRecord } from './record-store.ts';
-import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 
 /** A share without its owner and host. */
 type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
@@ -36,7 +35,9 @@ export function shareIn(ownerKey: string, host: string, text: string): ShareReco
 const contentFields = ['bytes', 'unreachable', 'units', 'largest', 'partial', 'measuredAt'];
 
 function contentIn(read: unknown): ShareContent {
-  const share = checkedFields(read, 'a share', contentFields);
+  const share = fieldsOf(read, 'a share');
+  const other = Object.keys(share).find(field => !contentFields.includes(field));
+  if (other !== undefined) throw new TypeError(`a share: ${other} is no field of it`);
   const { unreachable, partial, measuredAt } = share;
   if (typeof partial !== 'boolean') throw new TypeError('partial: expected true or false');
   return {
@@ -50,7 +51,7 @@ function contentIn(read: unknown): ShareContent {
 
 function sizesIn(read: unknown, name: string): ShareContent['bytes'] {
   const sizes: Sizes = {};
-  for (const [leaf, size] of Object.entries(checkedFields(read, name)))
+  for (const [leaf, size] of Object.entries(fieldsOf(read, name)))
     sizes[leafValue(leaf)] = sizeIn(size, `${name}.${leaf}`);
   return sizes;
 }
@@ -59,6 +60,23 @@ function sizeIn(value: unknown, name: string): number {
   const size = wholeValue(value, name);
   if (size < 0) throw new TypeError(`${name}: expected 0 or more, not ${size}`);
   return size;
+}
+
+function fieldsOf(read: unknown, name: string): Readonly<Record<string, unknown>> {
+  if (typeof read !== 'object' || read === null || Array.isArray(read))
+    throw new TypeError(`${name}: expected an object`);
+  return { ...read };
+}
+
+function wholeValue(value: unknown, name: string): number {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`${name} is no whole number`);
+  return Number(value);
+}
+
+/** Throws a TypeError if the value is no leaf. */
+export function leafValue(value: unknown): Leaf {
+  if (typeof value !== 'string' || !isLeaf(value)) throw new TypeError('leaf is no leaf');
+  return value;
 }
 
 /** Prefix of all leaves, which is left out of the text. */

@@ -6,8 +6,8 @@
  * resolves it is on the disk.
  */
 
-import type { Leaf } from '../quota/index.ts';
-import type { Position, RecordChanges, RecordStore, Records } from './record-store.ts';
+import type { Leaf, Usage } from '../quota/index.ts';
+import type { LargeUnit, Position, RecordChanges, RecordStore, Records } from './record-store.ts';
 
 /** The bytes of a repository's objects, as the git user's worker last measured them. */
 export interface ReachRecord {
@@ -140,4 +140,133 @@ export interface Store extends RecordStore {
   write(changes: Changes): Promise<void>;
   /** Ends after the writes under way; later calls reject with `store_away`. */
   close(): Promise<void>;
+}
+
+export interface OwnerUsageRecord {
+  readonly ownerId: number;
+  readonly usage: Usage;
+}
+
+/**
+ * An hour of the usage history. Each host keeps its own, with all that it knew of an owner, from whichever
+ * host.
+ *
+ * Hours are counted in UTC since 1970. An hour is recorded once it has an `HourRecord`: the usage of owners
+ * is written before that, in as many writes as it takes, so that an hour is complete or does not count. An
+ * owner has a record only for an hour in which the usage changed; it holds until the next record.
+ */
+export interface HourRecord {
+  readonly hour: number;
+  readonly at: number;
+  readonly usage: Usage;
+}
+
+export interface HistoryQuery {
+  /** Null: only the hours are returned. */
+  readonly ownerId: number | null;
+  readonly fromHour: number;
+  readonly toHour: number;
+  /** Leaves the hours out, for a caller that has them already: they are many, and the same for each owner. */
+  readonly onlySteps?: boolean;
+}
+
+/** Both in the order of time. */
+export interface PastUsage {
+  readonly hours: readonly HourRecord[];
+  /** The first may lie before `fromHour`: it has the usage at that hour. Before it the owner used nothing. */
+  readonly steps: readonly { readonly hour: number; readonly usage: Usage }[];
+}
+
+export interface Thinning {
+  /** The last owner of the previous step; -1: begins. */
+  readonly afterOwner: number;
+  readonly nowHour: number;
+  /** Number of latest days with all hours; of each earlier day only the last record is kept. */
+  readonly hourlyDays: number;
+  /** Number of latest days with any records; of earlier ones only the record is kept that still holds. */
+  readonly dailyDays: number;
+}
+
+/** Ids of the thinned owners, ascending; empty: all owners are done. */
+export type ThinnedOwners = readonly number[];
+
+/** Rejects as `Store` does; every write is atomic. */
+export interface HistoryStore {
+  /** Records the owners whose usage changed. Hours that were recorded later stay as they are. */
+  recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void>;
+  recordHour(record: HourRecord): Promise<void>;
+  history(query: HistoryQuery): Promise<PastUsage>;
+  /**
+   * Thins a few owners. It counts days from the 25th-last recorded hour, so that a wrong clock deletes
+   * nothing.
+   */
+  thinHistory(thinning: Thinning): Promise<ThinnedOwners>;
+  forgetHistory(ownerIds: readonly number[]): Promise<void>;
+}
+
+export interface UnitSetRecord {
+  readonly source: string;
+  /** When it was complete, in milliseconds since 1970. */
+  readonly reportedAt: number;
+  /** Age at which its figures become doubtful. */
+  readonly staleAfterMs: number;
+}
+
+/** The units of one owner and leaf in a set. */
+export interface UnitSum {
+  /** Name as first spelled in the set. */
+  readonly owner: string;
+  readonly leaf: Leaf;
+  readonly units: number;
+  /** Not exact above 2^53 - 1. */
+  readonly bytes: number;
+}
+
+export interface KeptSet {
+  readonly set: UnitSetRecord;
+  readonly sums: readonly UnitSum[];
+}
+
+export interface UnitQuery {
+  readonly source: string;
+  readonly ownerKey: string;
+  /** Tells whether owners' names compare without the case of ASCII letters. */
+  readonly foldCase: boolean;
+  readonly leaves: readonly Leaf[];
+  readonly most: number;
+}
+
+export interface NewUnitSet {
+  readonly source: string;
+  readonly foldCase: boolean;
+  readonly most: number;
+}
+
+interface UnitSetWriter {
+  /**
+   * Takes the next part of the body: lines of JSON. Rejects with `bad_parameter`, naming the line and what is
+   * expected, with `too_large` and with `store_away`. After a rejection only `discard` may follow.
+   */
+  take(chunk: Uint8Array): Promise<void>;
+  finish(): Promise<readonly UnitSum[]>;
+  /** Replaces the set before; once this resolves it is on disk. Rejects with `store_away`. */
+  keep(record: UnitSetRecord): Promise<void>;
+  /** Deletes what was staged. Never rejects. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Units that programs report in whole sets: each source has one set, and replaces it by another.
+ *
+ * A set is staged in parts, and then replaces the one before in one transaction. So a set that breaks off
+ * changes nothing, and after a crash either the old one or the new one is there. Units stay in the store
+ * until somebody asks for them; only sums are returned.
+ */
+export interface UnitSourceStore {
+  load(): Promise<readonly KeptSet[]>;
+  begin(set: NewUnitSet): Promise<UnitSetWriter>;
+  /** Removes a source and its set. Rejects with `store_away`; the source stays then. */
+  remove(source: string): Promise<void>;
+  /** Returns an owner's units in a set, largest first. Rejects with `store_away`. */
+  units(query: UnitQuery): Promise<readonly LargeUnit[]>;
 }

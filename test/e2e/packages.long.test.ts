@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { schemaVersion } from '../../src/store/sqlite/schema.ts';
-import { backToVersion7 } from '../store/older.ts';
+import { backToVersion8 } from '../store/older.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type Block, packageHeading, readGuide } from './guide.ts';
 import { makePackages, shared } from './packages.ts';
@@ -132,9 +132,9 @@ echo '; a line of mine' >>/etc/softquota/app.ini`);
   });
 
   await t.test('an upgrade brings the store of an older version up to date', async t => {
-    await done(`systemctl stop softquota; ${change(backToVersion7)}`);
+    await done(`systemctl stop softquota; ${change(backToVersion8)}`);
     await install(newer);
-    t.equal(await done(storeVersion), '7\n');
+    t.equal(await done(storeVersion), '8\n');
     await done('systemctl start softquota; systemctl stop softquota');
     t.equal(await done(storeVersion), `${schemaVersion}\n`);
     await done('systemctl start softquota');

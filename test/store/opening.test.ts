@@ -7,13 +7,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { noUsage } from '../../src/quota/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { batch, batchIn } from './batches.ts';
 import { refusedWriter, writerProgram } from './killing.ts';
 import { allIn } from './model.ts';
-import { backToVersion7 } from './older.ts';
-import { event, unit } from './records.ts';
+import { backToVersion8 } from './older.ts';
+import { unit } from './records.ts';
 import { begin, fingerprint, open, sample } from './samples.ts';
 
 t.test('a directory or a pipe in its place is refused', async t => {
@@ -133,84 +132,23 @@ t.test('a copy that another tool made, without a log, is opened as a store', asy
   t.ok(fs.existsSync(`${copy}-wal`));
 });
 
-t.test('a store of the first version is brought up to date, and keeps all that was in it', async t => {
-  const file = join(t.testdir(), 'store.db');
+t.test('a store of the first release is brought up to date, and keeps all that was in it', async t => {
+  const file = await sample(t);
   const old = new DatabaseSync(file);
-  old.exec(`PRAGMA journal_mode = WAL; ${firstVersion}`);
-  old.exec(`INSERT INTO owners VALUES (CAST('alice' AS BLOB), CAST('Alice' AS BLOB), 'user', 5),
-    (CAST('tools' AS BLOB), CAST('tools' AS BLOB), 'organization', 6)`);
-  old.exec(`INSERT INTO deltas VALUES (3, CAST('alice' AS BLOB), 'size:git:lfs', 12, 4)`);
+  old.exec(backToVersion8);
   old.close();
   for (const opened of ['first', 'again']) {
     const store = await open(file);
-    const kept = await store.load();
-    t.match(
-      kept.owners,
-      [
-        { key: 'alice', name: 'Alice', type: 'user', since: 5 },
-        { key: 'tools', type: 'organization' },
-      ],
-      opened,
-    );
-    const ids = kept.owners.map(({ id }) => id);
-    t.ok(ids.every(id => id > 0 && id < 2 ** 48) && ids[0] !== ids[1], `each has an id: ${ids}`);
-    t.match(kept.deltas, [{ seq: 3, bytes: 12 }]);
-    t.strictSame(kept.documents, []);
-    t.strictSame([await store.events({ limit: 9 }), await store.levels()], [[], []]);
-    await store.write({ events: [event('a', 1)], levels: [{ ownerId: 1, text: '{}' }] });
-    await store.write({ goneEventsBefore: 2, goneLevels: [1] });
-    await store.recordHour({ hour: 1, at: 2, usage: noUsage });
-    t.match(await store.history({ ownerId: 1, fromHour: 0, toHour: 1 }), {
-      hours: [{ hour: 1, at: 2 }],
-      steps: [],
-    });
-    await store.write({ documents: [{ kind: 'rule', key: 'r', text: '{}' }], goneDocuments: [] });
-    await store.write({ goneDocuments: [{ kind: 'rule', key: 'r' }] });
+    t.equal(batchIn(await allIn(store)), 1, opened);
+    t.strictSame(await store.unitSources.load(), []);
     await store.close();
   }
 });
 
-t.test('when tokens and sessions were last used becomes a document of its own', async t => {
-  const file = join(t.testdir(), 'store.db');
-  const store = await open(file);
-  const documents = [
-    {
-      kind: 'token',
-      key: 'used',
-      text: '{"id":281474976710655,"name":"\\ud800 é","lastUsedAt":1795000000000}',
-    },
-    { kind: 'token', key: 'new', text: '{"id":2,"lastUsedAt":null}' },
-    { kind: 'session', key: 's', text: '{"id":3,"lastUsedAt":7,"scopes":[]}' },
-    { kind: 'rule', key: 'r\ud800', text: '{"lastUsedAt":1}' },
-  ];
-  await store.write({ documents });
-  await store.close();
-  const old = new DatabaseSync(file);
-  old.exec(`${backToVersion7} PRAGMA user_version = 6`); // version 7 changed no table
-  old.close();
-  for (const opened of ['brought up to date', 'as it is by now']) {
-    const again = await open(file);
-    const kept = (await again.load()).documents.map(({ kind, key, text }) => [`${kind} ${key}`, text]);
-    t.strictSame(
-      Object.fromEntries(kept),
-      {
-        'token used': '{"id":281474976710655,"name":"\\ud800 é"}',
-        'use used': '{"at":1795000000000}',
-        'token new': '{"id":2}',
-        'session s': '{"id":3,"scopes":[]}',
-        'use s': '{"at":7}',
-        'rule r\ud800': '{"lastUsedAt":1}',
-      },
-      opened,
-    );
-    await again.close();
-  }
-});
-
 t.test('an older store that cannot be brought up to date is left as it is', async t => {
-  const file = join(t.testdir(), 'store.db');
+  const file = await sample(t);
   const old = new DatabaseSync(file);
-  old.exec(`PRAGMA journal_mode = WAL; ${firstVersion} DROP TABLE owners`);
+  old.exec(`${backToVersion8} DROP TABLE lineage`);
   old.close();
   const tables = () => {
     const db = new DatabaseSync(file);
@@ -219,25 +157,6 @@ t.test('an older store that cannot be brought up to date is left as it is', asyn
     return found;
   };
   const before = tables();
-  await t.rejects(begin(file), { code: 'store_refused', message: /is damaged: no such table: owners/ });
+  await t.rejects(begin(file), { code: 'store_refused', message: /is damaged: no such table: lineage/ });
   t.strictSame(tables(), before);
 });
-
-/** The tables as the first released softquota made them. */
-const limit = Number.MAX_SAFE_INTEGER;
-const firstVersion = `
-PRAGMA application_id = ${0x73717461};
-PRAGMA user_version = 1;
-CREATE TABLE units (id BLOB NOT NULL PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('walked', 'reported')),
-  host BLOB NOT NULL, name BLOB, owner BLOB, leaf TEXT NOT NULL,
-  bytes INTEGER NOT NULL CHECK (bytes BETWEEN 0 AND ${limit}),
-  files INTEGER NOT NULL CHECK (files BETWEEN 0 AND ${limit}), partial INTEGER NOT NULL CHECK (partial IN (0, 1)),
-  measured_at INTEGER NOT NULL, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE deltas (seq INTEGER NOT NULL PRIMARY KEY, owner BLOB NOT NULL, leaf TEXT NOT NULL,
-  bytes INTEGER NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE owners (key BLOB NOT NULL PRIMARY KEY, name BLOB NOT NULL,
-  type TEXT NOT NULL CHECK (type IN ('user', 'organization')), since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE roots (path BLOB NOT NULL PRIMARY KEY, device TEXT NOT NULL, inode TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE sweep (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), started_at INTEGER NOT NULL,
-  finished_at INTEGER NOT NULL, units INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-`;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type HistoryStore, openStore, type Store } from '../../src/store/index.ts';
+import { openStore } from '../../src/store/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { batch } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
@@ -13,7 +13,7 @@ import { allIn } from './model.ts';
 /** End of the daemon: in order, or killed, with the newest batches in the log only. */
 export type Left = 'closed' | 'killed';
 
-export const open = (file: string): Promise<Store & HistoryStore> => openStore({ file });
+export const open = (file: string): ReturnType<typeof openStore> => openStore({ file });
 
 /** Opens and loads, as a daemon does when it starts. */
 export async function begin(file: string): Promise<void> {

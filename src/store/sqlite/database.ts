@@ -26,10 +26,9 @@ import { syncDirectory } from '../../draft.ts';
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
-import type { ThreadSettings } from './messages.ts';
-import { reader } from './records.ts';
+import { recordsIn } from './records.ts';
 import { inTransaction } from './rows.ts';
-import { applicationId, schema, schemaVersion, upgradeFrom } from './schema.ts';
+import { applicationId, oldestVersion, schema, schemaVersion, upgradeFrom } from './schema.ts';
 import { unitSets } from './unit-sets.ts';
 
 /**
@@ -41,6 +40,13 @@ PRAGMA synchronous = FULL;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = ${8 * 1024 * 1024};
 `;
+
+/** Settings of a new thread, which answers them with `open` or `refused`. */
+export interface ThreadSettings {
+  readonly file: string;
+  /** Tells whether a missing file is created or refused. */
+  readonly missing: 'create' | 'refuse';
+}
 
 export function openDatabase({ file, missing }: ThreadSettings): DatabaseSync {
   let db: DatabaseSync | null = null;
@@ -162,19 +168,23 @@ function checkContent(db: DatabaseSync, file: string): void {
         `${schemaVersion}. It was left as it is. Start the newer softquota again, or put back a backup made before.`,
     );
   }
-  if (version < 1) throw damaged(file, `its version is ${version}, which there never was`);
+  if (version < oldestVersion) throw damaged(file, `its version is ${version}, which there never was`);
   const finding = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
   // Some findings begin with a line that names the database within SQLite.
   if (finding !== 'ok') throw damaged(file, finding.replace(/^\*\*\* .*\n/, ''));
   // An older version is read only after its upgrade.
   if (version < schemaVersion) return;
   try {
-    reader(db, file);
-    historian(db);
-    unitSets(db, file);
+    handlersIn(db, file);
   } catch (error) {
     throw damaged(file, messageOf(error), error);
   }
+}
+
+/** Makes the handlers of a thread, by name; `apply` writes. Throws if a table or a column is missing. */
+export function handlersIn(db: DatabaseSync, file: string) {
+  const { apply, readers } = recordsIn(db, file);
+  return { apply, handlers: { ...readers, ...historian(db), ...unitSets(db, file) } };
 }
 
 function upgrade(db: DatabaseSync): void {

@@ -1,6 +1,6 @@
 /** Turns errors of SQLite and the system into the codes and texts that users read. */
 
-import { messageOf, SoftquotaError, systemCode } from '../../errors.ts';
+import { type ErrorCode, messageOf, SoftquotaError, systemCode } from '../../errors.ts';
 
 /** The primary result codes of SQLite that have texts of their own. */
 const sqlite = {
@@ -120,4 +120,20 @@ const reasons: ReadonlyMap<number, string> = new Map([
 /** The error for a store that cannot be used now, but may be later. */
 export function away(file: string, reason: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError('store_away', `${file} cannot be used at the moment: ${reason}`, { cause });
+}
+
+/** A `SoftquotaError`; between threads an error would lose its class and its code. */
+export interface StoreFault {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly cause: unknown;
+}
+
+export function storeFaultOf(error: SoftquotaError): StoreFault {
+  const { code, message, cause } = error;
+  return { code, message, cause: cause instanceof Error ? cause.message : undefined };
+}
+
+export function errorOf({ code, message, cause }: StoreFault): SoftquotaError {
+  return new SoftquotaError(code, message, { cause });
 }

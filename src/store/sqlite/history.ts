@@ -3,7 +3,7 @@
  * few.
  */
 
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { leaves, noUsage, type Usage } from '../../quota/index.ts';
 import type {
   HistoryQuery,
@@ -12,8 +12,8 @@ import type {
   PastUsage,
   ThinnedOwners,
   Thinning,
-} from '../history.ts';
-import { inTransaction, type TableRow } from './rows.ts';
+} from '../store.ts';
+import { inTransaction } from './rows.ts';
 
 /** Owners thinned at a time, for which other writes wait. */
 const ownersAtOnce = 200;
@@ -86,16 +86,16 @@ export function historian(db: DatabaseSync) {
     const first = ownerId === null ? undefined : held.get(ownerId, fromHour);
     const rest = ownerId === null ? [] : steps.all(ownerId, fromHour, toHour);
     return {
-      hours: found.map(row => ({ hour: whole(row, 'hour'), at: whole(row, 'at'), usage: usageIn(row) })),
+      hours: found.map(row => ({ hour: Number(row.hour), at: Number(row.at), usage: usageIn(row) })),
       steps: [...(first === undefined ? [] : [first]), ...rest].map(row => ({
-        hour: whole(row, 'hour'),
+        hour: Number(row.hour),
         usage: usageIn(row),
       })),
     };
   }
 
   function thinned({ afterOwner, nowHour, hourlyDays, dailyDays }: Thinning): ThinnedOwners {
-    const owners = nextOwners.all({ after: afterOwner }).map(row => whole(row, 'id'));
+    const owners = nextOwners.all({ after: afterOwner }).map(({ id }) => Number(id));
     const reckonedFrom = reckoned.get(nowHour)?.hour;
     if (typeof reckonedFrom !== 'number') return owners;
     const daysBefore = (days: number) => (Math.floor(reckonedFrom / hoursOfDay) - days) * hoursOfDay;
@@ -128,13 +128,7 @@ export function historian(db: DatabaseSync) {
   };
 }
 
-function usageIn(row: TableRow): Usage {
-  return leaves.map(leaf => whole(row, leaf));
-}
-
-/** Reads a number; the tables take only whole ones. */
-function whole(row: TableRow, column: string): number {
-  const value: SQLInputValue | undefined = row[column];
-  if (typeof value !== 'number') throw new TypeError(`${column} is no whole number`);
-  return value;
+/** The tables take only whole numbers. */
+function usageIn(row: Readonly<Record<string, SQLOutputValue>>): Usage {
+  return leaves.map(leaf => Number(row[leaf]));
 }

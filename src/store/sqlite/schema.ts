@@ -10,7 +10,6 @@
  */
 
 import { leaves } from '../../quota/index.ts';
-import { ownerIdBits } from '../record-store.ts';
 
 /** `PRAGMA application_id`: "sqta". A database without it belongs to another program. */
 export const applicationId = 0x73717461;
@@ -23,88 +22,12 @@ const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BE
 const whole = (column: string) =>
   `${column} INTEGER NOT NULL CHECK (${column} BETWEEN -${limit} AND ${limit})`;
 
-const owners = (table: string) => `
-CREATE TABLE ${table} (
-  key BLOB NOT NULL PRIMARY KEY,
-  ${whole('id')},
-  name BLOB NOT NULL,
-  type TEXT NOT NULL CHECK (type IN ('user', 'organization')),
-  ${whole('since')}
-) STRICT, WITHOUT ROWID;
-`;
-
-const documents = `
-CREATE TABLE documents (
-  kind BLOB NOT NULL,
-  key BLOB NOT NULL,
-  text BLOB NOT NULL,
-  PRIMARY KEY (kind, key)
-) STRICT, WITHOUT ROWID;
-`;
-
-/** Events are read newest first, by kind or by owner. Rows may be long, and so have ids of their own. */
-const events = `
-CREATE TABLE events (
-  id BLOB NOT NULL PRIMARY KEY,
-  kind BLOB NOT NULL,
-  ${whole('at')},
-  owner_id INTEGER CHECK (owner_id BETWEEN -${limit} AND ${limit}),
-  owner_key BLOB,
-  text BLOB NOT NULL
-) STRICT;
-CREATE INDEX events_by_time ON events (at, id);
-CREATE INDEX events_by_kind ON events (kind, at, id);
-CREATE INDEX events_by_owner_id ON events (owner_id, at, id) WHERE owner_id IS NOT NULL;
-CREATE INDEX events_by_owner_key ON events (owner_key, at, id) WHERE owner_key IS NOT NULL;
-
-CREATE TABLE levels (
-  ${whole('owner_id')} PRIMARY KEY,
-  text BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
-`;
-
-/**
- * Shares of owners on other hosts, and the position of the policy that was taken over from the shared store.
- */
-const shared = `
-CREATE TABLE shares (
-  owner_key BLOB NOT NULL,
-  host BLOB NOT NULL,
-  text BLOB NOT NULL, -- JSON, see share.ts
-  PRIMARY KEY (owner_key, host)
-) STRICT, WITHOUT ROWID;
-
--- One row, or none.
-CREATE TABLE adopted (
-  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-  generation BLOB NOT NULL,
-  ${whole('version')},
-  mark BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
-`;
-
 /** The versions of the shared policy that led to the one in `adopted`, and that one itself. */
 const lineage = (table: string) => `
 CREATE TABLE ${table} (
   ${whole('version')} PRIMARY KEY,
   mark BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
-`;
-
-/** Moves the last use of tokens and sessions to volatile documents; the JSON stays as it was written. */
-const uses = `
-INSERT OR REPLACE INTO documents (kind, key, text)
-  SELECT CAST('use' AS BLOB), key, CAST(json_object('at', json_extract(CAST(text AS TEXT), '$.lastUsedAt')) AS BLOB)
-  FROM documents
-  WHERE CAST(kind AS TEXT) IN ('session', 'token') AND json_extract(CAST(text AS TEXT), '$.lastUsedAt') IS NOT NULL;
-UPDATE documents SET text = CAST(json_remove(CAST(text AS TEXT), '$.lastUsedAt') AS BLOB)
-  WHERE CAST(kind AS TEXT) IN ('session', 'token');
-`;
-
-/** Reachable and unreachable bytes of a unit; 0 and 0 if all are reachable, or that is not known. */
-const reach = `
-ALTER TABLE units ADD COLUMN ${size('reachable')} DEFAULT 0;
-ALTER TABLE units ADD COLUMN ${size('unreachable')} DEFAULT 0;
 `;
 
 /**
@@ -145,25 +68,6 @@ CREATE TABLE staged_units (
 
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
-/**
- * The usage history (see history.ts): the sum of all owners at each recorded hour, and each owner's usage
- * from an hour on.
- */
-const history = `
-CREATE TABLE history_hours (
-  ${size('hour')} PRIMARY KEY,
-  ${whole('at')},
-  ${leafSizes}
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE history (
-  ${whole('owner_id')},
-  ${size('hour')},
-  ${leafSizes},
-  PRIMARY KEY (owner_id, hour)
-) STRICT, WITHOUT ROWID;
-`;
-
 export const schema = `
 PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaVersion};
@@ -179,9 +83,11 @@ CREATE TABLE units (
   ${size('files')},
   partial INTEGER NOT NULL CHECK (partial IN (0, 1)),
   ${whole('measured_at')},
-  ${whole('seq')}
+  ${whole('seq')},
+  ${size('reachable')} DEFAULT 0, -- 0 and 0: all are reachable, or that is not known
+  ${size('unreachable')} DEFAULT 0
 ) STRICT, WITHOUT ROWID;
-${reach}
+
 CREATE TABLE deltas (
   ${whole('seq')} PRIMARY KEY,
   owner BLOB NOT NULL,
@@ -190,12 +96,69 @@ CREATE TABLE deltas (
   ${whole('at')}
 ) STRICT, WITHOUT ROWID;
 
-${owners('owners')}
-${documents}
-${events}
-${shared}
+CREATE TABLE owners (
+  key BLOB NOT NULL PRIMARY KEY,
+  ${whole('id')},
+  name BLOB NOT NULL,
+  type TEXT NOT NULL CHECK (type IN ('user', 'organization')),
+  ${whole('since')}
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE documents (
+  kind BLOB NOT NULL,
+  key BLOB NOT NULL,
+  text BLOB NOT NULL,
+  PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
+-- Events are read newest first, by kind or by owner. Rows may be long, and so have ids of their own.
+CREATE TABLE events (
+  id BLOB NOT NULL PRIMARY KEY,
+  kind BLOB NOT NULL,
+  ${whole('at')},
+  owner_id INTEGER CHECK (owner_id BETWEEN -${limit} AND ${limit}),
+  owner_key BLOB,
+  text BLOB NOT NULL
+) STRICT;
+CREATE INDEX events_by_time ON events (at, id);
+CREATE INDEX events_by_kind ON events (kind, at, id);
+CREATE INDEX events_by_owner_id ON events (owner_id, at, id) WHERE owner_id IS NOT NULL;
+CREATE INDEX events_by_owner_key ON events (owner_key, at, id) WHERE owner_key IS NOT NULL;
+
+CREATE TABLE levels (
+  ${whole('owner_id')} PRIMARY KEY,
+  text BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Shares of owners on other hosts, and the position of the policy that was taken over from the shared store.
+CREATE TABLE shares (
+  owner_key BLOB NOT NULL,
+  host BLOB NOT NULL,
+  text BLOB NOT NULL, -- JSON, see share.ts
+  PRIMARY KEY (owner_key, host)
+) STRICT, WITHOUT ROWID;
+
+-- One row, or none.
+CREATE TABLE adopted (
+  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  generation BLOB NOT NULL,
+  ${whole('version')},
+  mark BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 ${lineage('lineage')}
-${history}
+-- The usage history: the sum of all owners at each recorded hour, and each owner's usage from an hour on.
+CREATE TABLE history_hours (
+  ${size('hour')} PRIMARY KEY,
+  ${whole('at')},
+  ${leafSizes}
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history (
+  ${whole('owner_id')},
+  ${size('hour')},
+  ${leafSizes},
+  PRIMARY KEY (owner_id, hour)
+) STRICT, WITHOUT ROWID;
 ${sets}
 
 CREATE TABLE roots (
@@ -214,25 +177,12 @@ CREATE TABLE sweep (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** The version of the first release. */
+export const oldestVersion = 8;
+
 /** Statements that upgrade each version to the next. */
 const steps: ReadonlyMap<number, string> = new Map([
-  [
-    1,
-    `${owners('owners_with_id')}
-INSERT INTO owners_with_id (key, id, name, type, since)
-  SELECT key, random() & ${2 ** ownerIdBits - 1}, name, type, since FROM owners;
-DROP TABLE owners;
-ALTER TABLE owners_with_id RENAME TO owners;
-${documents}
-${events}`,
-  ],
-  [2, shared],
-  [3, history],
-  [4, 'ALTER TABLE roots ADD COLUMN file_system BLOB;'],
-  [5, lineage('lineage')],
-  [6, uses],
-  [7, reach],
-  [8, sets],
+  [oldestVersion, sets],
   [
     9,
     `${lineage('lineage_now')}

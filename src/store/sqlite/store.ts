@@ -14,29 +14,23 @@ import { messageOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { entryUrl } from '../../package.ts';
 import { SerialQueue } from '../../serial-queue.ts';
-import type { HistoryStore } from '../history.ts';
 import type { Position } from '../record-store.ts';
 import {
   type Changes,
+  type HistoryStore,
+  type KeptSet,
   type ReplicatedPosition,
   recordKinds,
   type Store,
   type UnitRecord,
+  type UnitSourceStore,
   type VersionRecord,
 } from '../store.ts';
-import type { KeptSet, UnitSourceStore } from '../unit-sources.ts';
-import { away, inUse } from './faults.ts';
-import {
-  type Answer,
-  type AskThread,
-  errorOf,
-  type Request,
-  type RequestAnswer,
-  type ThreadSettings,
-  type WritePart,
-} from './messages.ts';
-import { unitsAtOnce } from './rows.ts';
+import type { ThreadSettings } from './database.ts';
+import { away, errorOf, inUse } from './faults.ts';
+import { unitsAtOnce } from './records.ts';
 import type { RefusedFile } from './set-files.ts';
+import type { Answer, AskThread, Request, RequestAnswer, WritePart } from './worker.ts';
 
 interface SqliteSettings {
   /** Created if it does not exist, readable by its owner only; its directory must exist. */

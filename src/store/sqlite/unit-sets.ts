@@ -1,15 +1,15 @@
 /** The sets that sources report, as rows. A set without a time of completion is still being made. */
 
 import { statfsSync } from 'node:fs';
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import type { SoftquotaError } from '../../errors.ts';
 import { ownerKey } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
 import type { LargeUnit } from '../record-store.ts';
-import type { NewUnitSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
-import { checkedText, leafValue, wholeValue } from '../untrusted.ts';
+import { leafValue } from '../share.ts';
+import type { NewUnitSet, UnitQuery, UnitSetRecord, UnitSum } from '../store.ts';
 import { away } from './faults.ts';
-import { chunksOf, inTransaction, type TableRow } from './rows.ts';
+import { chunksOf, inTransaction } from './rows.ts';
 import { lineFault, type UnitLine, UnitLines } from './unit-lines.ts';
 
 const unitColumns = 'folded, owner, leaf, name, bytes';
@@ -88,7 +88,7 @@ export function unitSets(db: DatabaseSync, file: string) {
     let number = 0;
     inTransaction(db, () => {
       sweep();
-      number = wholeValue(putSet.get(source)?.number, 'number');
+      number = Number(putSet.get(source)?.number);
     });
     stagings.set(number, { lines: new UnitLines(most), foldCase, owners: new Map(), waiting: [], units: 0 });
     return number;
@@ -171,8 +171,7 @@ function dropper(db: DatabaseSync, chosen: string): (value: string) => void {
   };
 }
 
-function repetition(row: TableRow): SoftquotaError {
-  const { line, owner, leaf, name } = row;
+function repetition({ line, owner, leaf, name }: TableRow): SoftquotaError {
   const what = `${printable(String(name))} of ${printable(String(owner))} (${leaf})`;
   return lineFault(Number(line), `${what} stands in an earlier line, where each unit is expected once`);
 }
@@ -181,23 +180,25 @@ function valuesOf({ source, ownerKey: key, foldCase, leaves, most }: UnitQuery):
   return [source, ownerKey(key, true), Number(foldCase), key, JSON.stringify(leaves), most];
 }
 
+type TableRow = Readonly<Record<string, SQLOutputValue>>;
+
 const setOf = (row: TableRow): UnitSetRecord & { readonly number: number } => ({
-  number: wholeValue(row.number, 'number'),
-  source: checkedText(row.source, 'source'),
-  reportedAt: wholeValue(row.reported_at, 'reported_at'),
-  staleAfterMs: wholeValue(row.stale_after_ms, 'stale_after_ms'),
+  number: Number(row.number),
+  source: String(row.source),
+  reportedAt: Number(row.reported_at),
+  staleAfterMs: Number(row.stale_after_ms),
 });
 
 const sumOf = (row: TableRow): UnitSum => ({
-  owner: checkedText(row.owner, 'owner'),
+  owner: String(row.owner),
   leaf: leafValue(row.leaf),
-  units: wholeValue(row.units, 'units'),
+  units: Number(row.units),
   bytes: Number(row.bytes),
 });
 
 const unitOf = (row: TableRow): LargeUnit => ({
   kind: 'reported',
-  name: checkedText(row.name, 'name'),
+  name: String(row.name),
   leaf: leafValue(row.leaf),
-  bytes: wholeValue(row.bytes, 'bytes'),
+  bytes: Number(row.bytes),
 });

@@ -11,21 +11,51 @@ import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Changes } from '../store.ts';
-import { openDatabase } from './database.ts';
-import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
-import { historian } from './history.ts';
-import {
-  type Answer,
-  type Question,
-  type QuestionRequest,
-  type Request,
-  storeFaultOf,
-  type ThreadSettings,
-} from './messages.ts';
-import { reader, writer } from './records.ts';
+import { handlersIn, openDatabase, type ThreadSettings } from './database.ts';
+import { failureOf, isFaultOfWrite, refusalOf, type StoreFault, storeFaultOf } from './faults.ts';
 import { inTransaction } from './rows.ts';
-import { takeSetFiles } from './set-files.ts';
-import { unitSets } from './unit-sets.ts';
+import { type RefusedFile, takeSetFiles } from './set-files.ts';
+
+/** All handlers of a thread, by name. Each returns its answer in chunks, or none. */
+type Handlers = ReturnType<typeof handlersIn>['handlers'];
+
+export type Question = keyof Handlers;
+
+/** Sends a question, and returns the whole answer. */
+export type AskThread = <Name extends Question>(
+  name: Name,
+  ...args: Parameters<Handlers[Name]>
+) => Promise<ReturnType<Handlers[Name]> extends Iterable<readonly (infer Item)[]> ? readonly Item[] : void>;
+
+/** A part of a write, which is made as a whole once the last part has come. */
+export interface WritePart {
+  readonly id: number;
+  readonly is: 'write';
+  readonly changes: Changes;
+  readonly isLast: boolean;
+}
+
+interface QuestionRequest {
+  readonly id: number;
+  readonly is: 'ask';
+  readonly name: Question;
+  readonly args: readonly unknown[];
+}
+
+/** `close` has no answer but the thread's end. */
+export type Request = WritePart | QuestionRequest | { readonly is: 'close' };
+
+/** Each question gets any number of chunks, then `done` or `fault`. */
+export type RequestAnswer =
+  | { readonly id: number; readonly is: 'chunk'; readonly chunk: readonly unknown[] }
+  | { readonly id: number; readonly is: 'done' }
+  | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault };
+
+/** The first answer is `open` or `refused`. `refusedFiles`: those with sets that could not be taken over. */
+export type Answer =
+  | RequestAnswer
+  | { readonly is: 'open'; readonly refusedFiles: readonly RefusedFile[] }
+  | { readonly is: 'refused'; readonly fault: StoreFault };
 
 if (parentPort === null) throw new Error('this is a thread of the store, not a program');
 const port = parentPort;
@@ -41,9 +71,9 @@ interface Write {
 }
 
 function serve(db: DatabaseSync): void {
-  const apply = writer(db);
+  const { apply, handlers: typed } = handlersIn(db, file);
   // The cast is safe: each handler gets only questions of its name.
-  const handlers = { ...reader(db, file), ...historian(db), ...unitSets(db, file) } as Readonly<
+  const handlers = typed as Readonly<
     Record<Question, (...args: readonly unknown[]) => Iterable<readonly unknown[]> | undefined>
   >;
   let waiting: Request[] = [];
