@@ -8,9 +8,8 @@
 
 import type { Work } from '../slices.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { Snapshot } from './documents-in-force.ts';
+import type { Description, Kind, Snapshot } from './documents-in-force.ts';
 import { EventIds } from './event-log.ts';
-import type { Description, Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -56,59 +55,57 @@ interface Changed {
 
 const indexDigits = 6;
 
-export class AuditLog {
-  readonly #ids = new EventIds('p');
+const ids = new EventIds('p');
 
-  /** Makes the events of a drafted transaction. `at`: milliseconds since 1970. */
-  *eventsOf(
-    transaction: Transaction,
-    by: Author | null,
-    at: number,
-    options: AuditOptions,
-  ): Work<readonly EventRecord[]> {
-    const change = this.#ids.next();
-    const author = by === null ? null : { ownerId: by.ownerId, name: by.name, tokenId: by.tokenId };
-    const owners = yield* ownersAround(transaction, options.owners);
-    const ownerOf = (id: number | null) => {
-      const around = id === null ? undefined : owners.get(id);
-      return around?.before ?? around?.after ?? (id === null ? null : (options.owners.byId(id) ?? null));
+/** Makes the events of a drafted transaction. `at`: milliseconds since 1970. */
+export function* auditEvents(
+  transaction: Transaction,
+  by: Author | null,
+  at: number,
+  options: AuditOptions,
+): Work<readonly EventRecord[]> {
+  const change = ids.next();
+  const author = by === null ? null : { ownerId: by.ownerId, name: by.name, tokenId: by.tokenId };
+  const owners = yield* ownersAround(transaction, options.owners);
+  const ownerOf = (id: number | null) => {
+    const around = id === null ? undefined : owners.get(id);
+    return around?.before ?? around?.after ?? (id === null ? null : (options.owners.byId(id) ?? null));
+  };
+  const nameOf = (id: number) => ownerOf(id)?.name ?? `#${id}`;
+  const entries: AuditEntry[] = [];
+  const events: EventRecord[] = [];
+  const { context } = transaction;
+  for (const changed of changesOf(transaction, owners, nameOf, options)) {
+    yield;
+    if (changed === null) continue;
+    const { what, before, after } = changed;
+    const { name = null, ownerId = null } = after ?? before ?? {};
+    const entry: AuditEntry = {
+      action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
+      what,
+      name,
+      owner: ownerOf(ownerId)?.name ?? null,
+      before: before?.content ?? null,
+      after: after?.content ?? null,
     };
-    const nameOf = (id: number) => ownerOf(id)?.name ?? `#${id}`;
-    const entries: AuditEntry[] = [];
-    const events: EventRecord[] = [];
-    const { context } = transaction;
-    for (const changed of changesOf(transaction, owners, nameOf, options)) {
-      yield;
-      if (changed === null) continue;
-      const { what, before, after } = changed;
-      const { name = null, ownerId = null } = after ?? before ?? {};
-      const entry: AuditEntry = {
-        action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
-        what,
-        name,
-        owner: ownerOf(ownerId)?.name ?? null,
-        before: before?.content ?? null,
-        after: after?.content ?? null,
-      };
-      if (context !== null) {
-        entries.push(entry);
-        continue;
-      }
-      const event: PolicyEvent = { change, by: author, ...entry };
-      events.push({
-        id: `${change}-${String(events.length).padStart(indexDigits, '0')}`,
-        kind: 'policy',
-        at,
-        ownerId,
-        ownerKey: ownerOf(ownerId)?.key ?? null,
-        text: JSON.stringify(event),
-      });
+    if (context !== null) {
+      entries.push(entry);
+      continue;
     }
-    if (context === null) return events;
-    const { kind, owner, facts } = context;
-    const event = { change, by: author, ...facts, changes: entries };
-    return [{ id: change, kind, at, ownerId: owner.id, ownerKey: owner.key, text: JSON.stringify(event) }];
+    const event: PolicyEvent = { change, by: author, ...entry };
+    events.push({
+      id: `${change}-${String(events.length).padStart(indexDigits, '0')}`,
+      kind: 'policy',
+      at,
+      ownerId,
+      ownerKey: ownerOf(ownerId)?.key ?? null,
+      text: JSON.stringify(event),
+    });
   }
+  if (context === null) return events;
+  const { kind, owner, facts } = context;
+  const event = { change, by: author, ...facts, changes: entries };
+  return [{ id: change, kind, at, ownerId: owner.id, ownerKey: owner.key, text: JSON.stringify(event) }];
 }
 
 /** A changed owner, before and after the transaction. */

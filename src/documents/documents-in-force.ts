@@ -1,10 +1,42 @@
 /** Documents by kind and key: those in force, and changes on top of a snapshot, which stays unchanged. */
 
+import type { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import type { Work } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
-import type { Durability, Kind } from './kind.ts';
+
+/**
+ * The guarantee for documents of a kind.
+ *
+ * `versioned`: each change builds on the one before, and is replicated as configured. `volatile`: documents
+ * that use creates again, such as sessions. They have no version, of two writers the last one wins, and
+ * backups do not have them.
+ */
+type Durability = 'versioned' | 'volatile';
+
+/** A kind of documents. The store identifies it by its name. */
+export interface Kind<T> {
+  readonly name: string;
+  readonly durability: Durability;
+  readonly schema: z.ZodType<T>;
+  /**
+   * Returns the part of a document that the audit log shows, so nothing secret. A change that leaves it equal
+   * has no event. For a kind without `describe` the log says only that a document was changed; for a volatile
+   * kind without it, nothing.
+   */
+  describe?(key: string, document: T, nameOf: (ownerId: number) => string): Description;
+  /** Returns the id of the owner that a document belongs to, for `ofOwner`. */
+  ownerOf?(document: T): number;
+}
+
+export interface Description {
+  readonly name: string | null;
+  /** The id of the owner that it belongs to; null: none. */
+  readonly ownerId: number | null;
+  /** An object that can be written as JSON, with the names and formats of the API. */
+  readonly content: object;
+}
 
 /** Documents to read: those in force, or those after a drafted transaction. */
 export interface Snapshot {

@@ -20,10 +20,9 @@ import {
   type VolatileChange,
   type WriteBehind,
 } from '../store/index.ts';
-import { AuditLog, type Author } from './audit-log.ts';
-import { type ChangeSet, DocumentsInForce, type Snapshot } from './documents-in-force.ts';
+import { type Author, auditEvents } from './audit-log.ts';
+import { type ChangeSet, DocumentsInForce, type Kind, type Snapshot } from './documents-in-force.ts';
 import type { EventLog } from './event-log.ts';
-import type { Kind } from './kind.ts';
 import { Lineage } from './lineage.ts';
 import type { OwnerRegistry, Owners } from './owner-registry.ts';
 import {
@@ -78,7 +77,6 @@ const mostTries = 20;
 export class Documents {
   readonly #options: DocumentsOptions;
   #inForce = new DocumentsInForce([], []);
-  readonly #auditLog = new AuditLog();
   #shared: SharedDocuments | null = null;
   /** The position in the shared store; null: documents never came from one. */
   #position: Position | null = null;
@@ -218,7 +216,7 @@ export class Documents {
     const basis = this.#position;
     if (transaction.isEmpty) return { result, transaction, records: null, basis };
     const around = { owners: this.#options.owners, snapshot: this.#inForce, kinds: this.#inForce.kinds };
-    const events = await workInSlices(this.#auditLog.eventsOf(transaction, by, at, around));
+    const events = await workInSlices(auditEvents(transaction, by, at, around));
     const records = { ...(await workInSlices(transaction.records())), events };
     return { result, transaction, records, basis };
   }

@@ -5,8 +5,7 @@ import { nameFault } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
 import type { Changes, OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
-import type { ChangeSet } from './documents-in-force.ts';
-import type { Kind } from './kind.ts';
+import type { ChangeSet, Kind } from './documents-in-force.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
 /** The purpose of a transaction that has one event for all its changes. */
