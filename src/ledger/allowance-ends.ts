@@ -22,8 +22,7 @@ interface AllowanceEndsOptions extends LedgerParts {
   readonly documents: Documents;
 }
 
-/** Wakes up at least this often, since somebody may set the clock. */
-const longestWaitMs = 60_000;
+const lookEveryMs = 1000;
 /** Milliseconds before a failed write is tried again. */
 const retryMs = 10_000;
 
@@ -31,7 +30,8 @@ export class AllowanceEnds {
   readonly #options: AllowanceEndsOptions;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | null = null;
-  #isOpen = false;
+  /** On the monotonic clock. */
+  #restUntil = 0;
   /** The last reason why a record could not be written: the same reason is logged only once. */
   #trouble: string | null = null;
 
@@ -41,66 +41,49 @@ export class AllowanceEnds {
 
   /** Starts to end allowances at their time. Those that ended before the start are handled at once. */
   start(): void {
-    this.#isOpen = true;
-    this.#wait();
-  }
-
-  reconsider(): void {
-    if (this.#round === null) this.#wait();
+    this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
+    this.#look();
   }
 
   /** Stops, and resolves after the round under way. */
   async close(): Promise<void> {
-    this.#isOpen = false;
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     await this.#round;
   }
 
-  /** Sets the timer for the next end, but waits at least `leastMs`. */
-  #wait(leastMs = 0): void {
-    clearTimeout(this.#timer);
-    const next = this.#nextEnd();
-    if (!this.#isOpen || next === null) return;
-    const waitMs = Math.min(Math.max(next - this.#options.clock.wall(), leastMs), longestWaitMs);
-    this.#timer = setTimeout(() => {
-      this.#round = this.#endAll().then(failed => {
-        this.#round = null;
-        this.#wait(failed ? retryMs : 0);
-      });
-    }, waitMs).unref();
-  }
-
-  #nextEnd(): number | null {
-    let next: number | null = null;
-    const now = this.#options.clock.wall();
-    for (const [, allowance] of everyAllowance(this.#options.documents.snapshot))
-      next = Math.min(next ?? Number.POSITIVE_INFINITY, dueAt(allowance, now));
-    return next;
-  }
-
-  /** Resolves with true if something could not be written. */
-  async #endAll(): Promise<boolean> {
-    const { documents, log, clock, tell } = this.#options;
-    const time = clock.wall();
-    const all = [...everyAllowance(documents.snapshot)];
-    const ended = all.filter(([, allowance]) => dueAt(allowance, time) <= time);
+  #look(): void {
+    const { documents, clock, tell } = this.#options;
+    if (this.#round !== null || performance.now() < this.#restUntil) return;
+    const now = clock.wall();
+    const ended = [...everyAllowance(documents.snapshot)].filter(
+      ([, allowance]) => dueAt(allowance, now) <= now,
+    );
+    if (ended.length === 0) return;
     for (const ownerId of new Set(ended.map(([id]) => id))) {
       const owner = documents.owners.byId(ownerId);
       if (owner !== undefined) tell(owner.key);
     }
+    this.#round = this.#endAll(ended, now).finally(() => {
+      this.#round = null;
+    });
+  }
+
+  async #endAll(
+    ended: readonly (readonly [ownerId: number, allowance: AllowanceDocument])[],
+    now: number,
+  ): Promise<void> {
     try {
-      for (const [ownerId, allowance] of ended) await this.#end(ownerId, allowance, time);
+      for (const [ownerId, allowance] of ended) await this.#end(ownerId, allowance, now);
       this.#trouble = null;
-      return false;
     } catch (error) {
+      this.#restUntil = performance.now() + retryMs;
       const reason = messageOf(error);
-      if (reason === this.#trouble) return true;
+      if (reason === this.#trouble) return;
       this.#trouble = reason;
-      log.warn(
+      this.#options.log.warn(
         { reason },
         'an allowance has ended and counts no more, which is recorded when the store can be written',
       );
-      return true;
     }
   }
 

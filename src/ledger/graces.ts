@@ -63,8 +63,6 @@ export class OwnerGraces {
   readonly #pending = new Map<Kind<GraceDocument>, Map<string, GraceDocument>>(
     kinds.map(kind => [kind, new Map()]),
   );
-  /** Caches the form in which decisions read a document. */
-  readonly #read = new WeakMap<GraceDocument, ReadonlyMap<string | null, RunningGrace>>();
   #loop: ReconcileLoop | null = null;
   #isTurn: () => boolean = () => true;
   #timer: NodeJS.Timeout | undefined;
@@ -98,10 +96,8 @@ export class OwnerGraces {
   }
 
   #gracesIn(document: GraceDocument | undefined): Graces {
-    return {
-      now: this.#options.clock.wall(),
-      begun: document === undefined ? nothingBegun : this.#begunIn(document),
-    };
+    const begun = document?.map(({ rule, since, isReported }) => [rule, { since, isReported }] as const);
+    return { now: this.#options.clock.wall(), begun: begun === undefined ? nothingBegun : new Map(begun) };
   }
 
   start({ pauseMs, isTurn }: GraceStart = {}): void {
@@ -154,14 +150,6 @@ export class OwnerGraces {
   #documentOf(kind: Kind<GraceDocument>, key: string): GraceDocument | undefined {
     const pending = this.#pending.get(kind)?.get(key);
     return pending ?? this.#options.ledger.documents.snapshot.get(kind, key);
-  }
-
-  #begunIn(document: GraceDocument): ReadonlyMap<string | null, RunningGrace> {
-    const known = this.#read.get(document);
-    if (known !== undefined) return known;
-    const begun = new Map(document.map(({ rule, since, isReported }) => [rule, { since, isReported }]));
-    this.#read.set(document, begun);
-    return begun;
   }
 
   #reconcile(ownerKey: string): void {

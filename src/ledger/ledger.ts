@@ -43,7 +43,7 @@ import { type OwnRepository, repositoriesOf, storedRepository } from './reposito
 import { type Action, type Admission, Reservations, RoomApart } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
-import { type OwnerSize, UsageIndex } from './usage-index.ts';
+import { UsageIndex } from './usage-index.ts';
 import { loadOwners, loadUnits, Walks } from './walks.ts';
 
 const noIds: ReadonlySet<string> = new Set();
@@ -220,7 +220,7 @@ export class Ledger {
     const ownerKey = this.documents.owners.keyOf(ownerName);
     const found = this.ownerUsage(ownerName);
     const ids = new Set(parts.map(({ id }) => id));
-    const owner = { ...found, reserved: reservations.besides(ownerKey, ids) };
+    const owner = { ...found, reserved: reservations.where(ownerKey, ({ id }) => !ids.has(id)) };
     const adding = parts.reduce((sum, { bytes }) => sum + bytes, 0);
     const decide = this.#deciderBesides(owner, things, ids);
     const decision = decide(subject, Math.min(adding, Number.MAX_SAFE_INTEGER));
@@ -281,11 +281,6 @@ export class Ledger {
   ownerById(id: number): OwnerUsage | undefined {
     const owner = this.#parts.usage.owners.byId(id);
     return owner && this.#listed(owner);
-  }
-
-  /** Lists only the bytes of owners; see `UsageIndex`. */
-  ownerSizes(mask: number, keyPart: string): Iterable<OwnerSize | null> {
-    return this.#parts.usage.ownerSizes(mask, keyPart);
   }
 
   /** Resolves with true once all records up to now are in the store, with false if the store is away. */
@@ -349,7 +344,6 @@ export class Ledger {
       this.#policy = new Policy(this.documents.snapshot);
       const assigned = applied.documents.get(assignmentKind.name)?.keys() ?? [];
       this.pools.policyChanged(new Set([...assigned].map(Number)));
-      this.allowanceEnds.reconsider();
     }
     for (const key of applied.goneOwners) this.#parts.usage.close(key);
     for (const { id } of applied.owners) this.pools.changed(id);

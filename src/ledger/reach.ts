@@ -33,16 +33,12 @@ export class Reach {
   readonly #doubts = new Map<string, Doubt>();
   readonly #looking: NodeJS.Timeout;
   #number = 0;
-  #onLapse: (path: string) => void = () => {};
+  /** Called with each repository whose forgiven bytes count again, since a doubt was not settled. */
+  onLapse: (path: string) => void = () => {};
 
   constructor(options: LedgerParts) {
     this.#options = options;
     this.#looking = setInterval(() => this.lapse(), lookEveryMs).unref();
-  }
-
-  /** Calls `lapsed` with each repository whose forgiven bytes count again, since a doubt was not settled. */
-  set onLapse(lapsed: (path: string) => void) {
-    this.#onLapse = lapsed;
   }
 
   /** The number of the last doubt. A measurement that begins now settles all doubts up to it. */
@@ -110,7 +106,7 @@ export class Reach {
     if (unit?.reach === undefined) return;
     const wasForgiven = unreachableIn(unit) > 0;
     this.#put(unit, null);
-    if (wasForgiven) this.#onLapse(path);
+    if (wasForgiven) this.onLapse(path);
   }
 
   #put(unit: UnitRecord, found: ReachRecord | null): void {

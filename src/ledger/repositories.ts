@@ -17,7 +17,7 @@ import { addCapped, type UsageIndex } from './usage-index.ts';
 
 interface AskedRepository {
   readonly usage: OwnersUnits & Pick<UsageIndex, 'unit'>;
-  readonly reservations: Pick<Reservations, 'into'>;
+  readonly reservations: Pick<Reservations, 'where'>;
   readonly owner: AskedOwner;
   readonly path: string;
   readonly titleOf: TitleOf;
@@ -66,7 +66,11 @@ export function storedRepository({
   for (const found of repositoriesAt({ path, unit }, index, owner, titleOf)) {
     if (found === null) continue;
     const ids = new Set([path, ...found.units.map(({ id }) => id)]);
-    return { ...found.repository, reserved: reservations.into(ownerKey, ids, besides) };
+    const reserved = reservations.where(
+      ownerKey,
+      ({ id, unit: into }) => into !== null && ids.has(into) && !besides.has(id),
+    );
+    return { ...found.repository, reserved };
   }
   return null;
 }

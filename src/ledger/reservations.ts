@@ -101,20 +101,9 @@ export class Reservations {
     return book.sums;
   }
 
-  besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] | null {
-    const rest = [...this.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
-    return rest.length === 0 ? null : sumsOf(rest);
-  }
-
-  /** Adds up the reservations for these units, without those whose ids are in `besides`. */
-  into(
-    ownerKey: string,
-    units: ReadonlySet<string>,
-    besides: ReadonlySet<string>,
-  ): readonly ReservedBytes[] | null {
-    const found = [...this.ofOwner(ownerKey).values()].filter(
-      ({ id, unit }) => unit !== null && units.has(unit) && !besides.has(id),
-    );
+  /** Adds up some of an owner's reservations. */
+  where(ownerKey: string, counts: (reservation: Reservation) => boolean): readonly ReservedBytes[] | null {
+    const found = [...this.ofOwner(ownerKey).values()].filter(counts);
     return found.length === 0 ? null : sumsOf(found);
   }
 

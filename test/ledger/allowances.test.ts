@@ -85,7 +85,6 @@ t.test('the end is told with an event, and the record is taken out a day later',
   ledger.allowanceEnds.start();
   clock.pass(hour);
   const tells = told(ledger);
-  ledger.allowanceEnds.reconsider();
   t.equal(await tells, 'alice');
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   await ledger.allowanceEnds.close();

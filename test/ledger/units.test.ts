@@ -228,7 +228,8 @@ t.test('a sum past 2^53 - 1 is an error for its owner only, until it fits again'
     [...ledger.owners()].map(({ name }) => name),
     ['bob'],
   );
-  const sizes = (subject: Subject) => [...ledger.ownerSizes(leafMask(subject), '')].map(size => size?.bytes);
+  const sizes = (subject: Subject) =>
+    [...ledger.units.ownerSizes(leafMask(subject), '')].map(size => size?.bytes);
   t.strictSame(sizes('size:all'), [3]);
   t.strictSame(sizes('size:assets:wiki'), [0], 'though that fits by itself');
   walk(ledger, 'alice/a', Number.MAX_SAFE_INTEGER - 1);
@@ -250,7 +251,7 @@ t.test('sizes of owners count reports, and those without any are 0', async t => 
   walk(ledger, 'bob/a', 1);
   await ledger.reports.reportUnit('carol', 'size:git:lfs', 'store', 0);
   const sizes = (subject: Subject, keyPart = '') =>
-    [...ledger.ownerSizes(leafMask(subject), keyPart)].map(
+    [...ledger.units.ownerSizes(leafMask(subject), keyPart)].map(
       size => size && [ledger.ownerById(size.owner.id)?.name, size.bytes],
     );
   t.strictSame(sizes('size:all'), [
@@ -272,7 +273,10 @@ t.test('sizes of owners count reports, and those without any are 0', async t => 
 t.test('whoever goes through sizes may rest though few are meant', async t => {
   const ledger = await new World(t).open();
   for (let owner = 0; owner < 300; owner += 1) walk(ledger, `owner-${owner}/a`, 1);
-  const [owners, units] = [ledger.ownerSizes(leafMask(repos), 'owner-299'), ledger.units.unitsBelow(0, '')];
+  const [owners, units] = [
+    ledger.units.ownerSizes(leafMask(repos), 'owner-299'),
+    ledger.units.unitsBelow(0, ''),
+  ];
   t.equal([...owners].filter(size => size === null).length, 4);
   t.equal([...units].filter(size => size === null).length, 4);
 });

@@ -232,7 +232,7 @@ function chosen(
     (type === undefined || owner.type === type) &&
     (isIn === null || isIn(owner.id));
   const counts = sort === 'name' || sort === 'percent' || sort === 'total' ? 'size:all' : sort;
-  return filterMapInSlices(ledger.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
+  return filterMapInSlices(ledger.units.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
     if (size === null) return null;
     if (!isMeant(size)) return undefined;
     const { id, key, name } = size.owner;
