@@ -24,7 +24,7 @@ export class Reports {
 
   constructor(options: LedgerParts) {
     this.#options = options;
-    this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
+    this.#lapse = setInterval(() => this.settle(), lapseCheckMs).unref();
   }
 
   /**
@@ -42,7 +42,7 @@ export class Reports {
     const account = usage.open(owner);
     account.addDelta({ record, lapsesAt: clock.monotonic() + deltaLapseMs });
     this.#unsettled.add(owner.key);
-    this.#settle([owner.key]);
+    this.settle([owner.key]);
   }
 
   /** Sets a unit's size; 0 removes the unit. Rejects with `store_away` or `sum_too_large`. */
@@ -83,16 +83,21 @@ export class Reports {
     this.#unsettled.add(account.ownerKey);
   }
 
-  /** Drops deltas that have lapsed, or that walks have overtaken. */
-  settle(): void {
-    this.#settle(this.#unsettled);
+  /** Drops deltas of owners that have lapsed, or that walks have overtaken; default: of all owners. */
+  settle(ownerKeys: Iterable<string> = this.#unsettled): void {
+    const { clock, usage, writeBehind } = this.#options;
+    const now = clock.monotonic();
+    for (const key of ownerKeys) {
+      const account = usage.accountByKey(key);
+      for (const { seq } of account?.settleDeltas(now) ?? []) writeBehind.note({ goneDeltas: [seq] });
+      if (!account?.hasDeltas) this.#unsettled.delete(key);
+    }
   }
 
-  /** Drops such deltas of the owners of these units. */
   settleOwnersOf(...units: readonly (UnitRecord | undefined)[]): void {
     if (this.#unsettled.size === 0) return;
     const { usage } = this.#options;
-    this.#settle(units.flatMap(unit => (unit?.owner == null ? [] : usage.owners.keyOf(unit.owner))));
+    this.settle(units.flatMap(unit => (unit?.owner == null ? [] : usage.owners.keyOf(unit.owner))));
   }
 
   close(): void {
@@ -117,16 +122,6 @@ export class Reports {
     const { clock } = this.#options;
     const passedMs = Math.min(Math.max(clock.wall() - at, 0), deltaLapseMs);
     return clock.monotonic() + deltaLapseMs - passedMs;
-  }
-
-  #settle(ownerKeys: Iterable<string>): void {
-    const { clock, usage, writeBehind } = this.#options;
-    const now = clock.monotonic();
-    for (const key of ownerKeys) {
-      const account = usage.accountByKey(key);
-      for (const { seq } of account?.settleDeltas(now) ?? []) writeBehind.note({ goneDeltas: [seq] });
-      if (!account?.hasDeltas) this.#unsettled.delete(key);
-    }
   }
 }
 

@@ -19,7 +19,7 @@ import { type RefusedFile, takeSetFiles } from './set-files.ts';
 /** All handlers of a thread, by name. Each returns its answer in chunks, or none. */
 type Handlers = ReturnType<typeof handlersIn>['handlers'];
 
-export type Question = keyof Handlers;
+type Question = keyof Handlers;
 
 /** Sends a question, and returns the whole answer. */
 export type AskThread = <Name extends Question>(
