@@ -23,7 +23,6 @@ export type {
 export { eventPages, newGeneration, newMark, ownerIdBits } from './record-store.ts';
 export type { RedisSettings } from './redis/connection.ts';
 export type { SharedStore } from './redis/store.ts';
-export { documentShape, ownerShape, whole } from './shapes.ts';
 export { usageText } from './share.ts';
 export type {
   ClaimOutcome,
@@ -42,7 +41,7 @@ export type {
   ToldShare,
   VolatileChange,
 } from './shared.ts';
-export { placeIn } from './shared.ts';
+export { documentShape, ownerShape, placeIn, whole } from './shared.ts';
 export { openStore } from './sqlite/store.ts';
 export type {
   Changes,

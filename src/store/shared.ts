@@ -6,6 +6,7 @@
  * only make following faster.
  */
 
+import { z } from 'zod';
 import type {
   DocumentRecord,
   LargeUnit,
@@ -14,6 +15,19 @@ import type {
   RecordChanges,
   ShareRecord,
 } from './record-store.ts';
+
+/** Shapes of records that come from a file or another host. Times are milliseconds since 1970. */
+export const whole = z.number().int();
+
+export const ownerShape = z.strictObject({
+  key: z.string(),
+  id: whole,
+  name: z.string(),
+  type: z.enum(['user', 'organization']),
+  since: whole,
+});
+
+export const documentShape = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
 
 /** State of a shared store at this moment. */
 export interface SharedState {

@@ -9,7 +9,7 @@ import {
   lastGone,
   type RecordChanges,
 } from '../record-store.ts';
-import { whole } from '../shapes.ts';
+import { whole } from '../shared.ts';
 import { expectTypes, fenced, pairs, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { decodeFieldName, fieldName, numberIn, parseStored, sentAs, textOf } from './keys.ts';

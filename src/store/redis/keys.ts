@@ -37,7 +37,7 @@ import { messageOf } from '../../errors.ts';
 import { printable } from '../../text.ts';
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 import type { DocumentRecord, OwnerRecord } from '../record-store.ts';
-import { ownerShape } from '../shapes.ts';
+import { ownerShape } from '../shared.ts';
 import { damaged } from './faults.ts';
 
 export type Keys = Readonly<ReturnType<typeof redisKeys>>;

@@ -9,7 +9,7 @@ import { SoftquotaError } from '../../errors.ts';
 import { isLeaf } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
 import type { LargeUnit } from '../record-store.ts';
-import { whole } from '../shapes.ts';
+import { whole } from '../shared.ts';
 import { usageIn } from '../share.ts';
 import type { TellUsage, ToldShare } from '../shared.ts';
 import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';

@@ -24,7 +24,7 @@ import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, Version
 import { type ColumnsOf, column, orNull, type QueryValues, Table } from './rows.ts';
 
 /** Units in one answer: a few milliseconds' work on both sides. */
-export const unitsAtOnce = 200;
+const unitsAtOnce = 200;
 
 /** A unit as a row. `name`: null if it is the id. `unreachable`: 0 if it has no `reach`. */
 type UnitRow = Omit<UnitRecord, 'isBilledElsewhere' | 'name' | 'reach'> & {

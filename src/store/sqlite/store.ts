@@ -28,7 +28,6 @@ import {
 } from '../store.ts';
 import type { ThreadSettings } from './database.ts';
 import { away, errorOf, inUse } from './faults.ts';
-import { unitsAtOnce } from './records.ts';
 import type { RefusedFile } from './set-files.ts';
 import type { Answer, AskThread, Request, RequestAnswer, WritePart } from './worker.ts';
 
@@ -91,9 +90,10 @@ function storeOn(thread: StoreThread): OwnStore {
     units: async function* () {
       for (let after: string | null = null; ; ) {
         const units: readonly UnitRecord[] = await ask('units', after);
+        const last = units.at(-1);
+        if (last === undefined) return;
         yield units;
-        after = units.at(-1)?.id ?? null;
-        if (units.length < unitsAtOnce) return;
+        after = last.id;
       }
     },
     events: query => ask('events', query),

@@ -108,32 +108,26 @@ function serve(db: DatabaseSync): void {
     write(writes);
   }
 
-  function write(writes: readonly Write[]): void {
+  /** Writes all together. If that fails, each is tried again (`isAgain`), alone. */
+  function write(writes: readonly Write[], isAgain = false): void {
     if (writes.length === 0) return;
     try {
-      commit(writes);
+      inTransaction(db, () => {
+        for (const each of writes) for (const changes of each.parts) apply(changes);
+      });
     } catch (error) {
-      if (!isFaultOfWrite(error)) shrinkLog();
-      for (const one of writes) writeAlone(one);
+      if (isAgain) for (const { id } of writes) refuse(id, error);
+      else {
+        if (!isFaultOfWrite(error)) shrinkLog();
+        for (const one of writes) write([one], true);
+      }
       return;
     }
     for (const { id } of writes) answer({ id, is: 'done' });
   }
 
-  function writeAlone(one: Write): void {
-    try {
-      commit([one]);
-    } catch (error) {
-      answer({ id: one.id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
-      return;
-    }
-    answer({ id: one.id, is: 'done' });
-  }
-
-  function commit(writes: readonly Write[]): void {
-    inTransaction(db, () => {
-      for (const each of writes) for (const changes of each.parts) apply(changes);
-    });
+  function refuse(id: number, error: unknown): void {
+    answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
   }
 
   /** Shrinks the log: on a full disk its space may suffice for the write. */
@@ -150,7 +144,7 @@ function serve(db: DatabaseSync): void {
       for (const chunk of handlers[name](...args) ?? []) answer({ id, is: 'chunk', chunk });
       answer({ id, is: 'done' });
     } catch (error) {
-      answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
+      refuse(id, error);
     }
   }
 
