@@ -8,7 +8,6 @@
 export { readIniText } from './app-ini.ts';
 export { ForgeFault, parseDatabaseAddress } from './database.ts';
 export { triedSchemaVersion } from './gitea.ts';
-export type { LfsObject } from './lfs-objects.ts';
 export {
   type Chunk,
   type ForgeKind,
@@ -17,6 +16,7 @@ export {
   type ForgeSettings,
   forgeKinds,
   forgeLeaves,
+  type LfsObject,
   type OddRows,
   type ReadMode,
   type RepositoryNames,

@@ -10,7 +10,6 @@ import {
   type SqlValue,
   serverFault,
 } from './database.ts';
-import { RowJudge } from './odd-rows.ts';
 
 export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   let connection: Connection | null = null;
@@ -67,7 +66,6 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
   return {
     product,
     pageRows: limits.pageRows,
-    judge: new RowJudge(),
     asText: '',
     quoted: name => `\`${name}\``,
     rows,
