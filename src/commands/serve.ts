@@ -35,7 +35,7 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
   let inForce = loaded;
   keepHeapSmall();
   const { Daemon } = await import('../daemon/index.ts');
-  const { createLogger, supervise } = await import('../service/index.ts');
+  const { createLogger, Supervision } = await import('../service/index.ts');
   const { log, flush } = createLogger(config.log);
   let daemon: Pick<Awaited<ReturnType<typeof Daemon.start>>, 'endThreads'> | null = null;
   /** Ends the process in any case: a thread that a disk blocks would block `process.exit` for ever. */
@@ -67,7 +67,7 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
     stopAsked.resolve('none');
   };
   const { env, pid } = process;
-  const supervision = supervise({ env, pid, socket: config.server.socket, log });
+  const supervision = new Supervision({ env, pid, socket: config.server.socket, log });
   try {
     const started = await Daemon.start({ config, written: loaded, env, log, socketLost });
     daemon = started;

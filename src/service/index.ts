@@ -35,4 +35,4 @@ export {
   type SocketWatch,
 } from './listen.ts';
 export { createLogger, type Logger } from './logger.ts';
-export { type Supervision, supervise } from './supervision.ts';
+export { Supervision } from './supervision.ts';

@@ -25,17 +25,6 @@ const feedsPerTerm = 3;
 const beforeReadyMs = { deadline: 1000, pause: 100 };
 const longestStatus = 300;
 
-export function supervise({ env, pid, socket, log }: SupervisionOptions): Supervision {
-  const { NOTIFY_SOCKET = '', WATCHDOG_USEC, WATCHDOG_PID, PATH = '/usr/bin:/bin' } = env;
-  delete env.NOTIFY_SOCKET;
-  delete env.WATCHDOG_USEC;
-  delete env.WATCHDOG_PID;
-  const isForUs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(pid);
-  const termMs = isForUs ? Number(WATCHDOG_USEC ?? 0) / 1000 : 0;
-  const manager = NOTIFY_SOCKET === '' ? null : { NOTIFY_SOCKET, PATH };
-  return new Supervision(manager, socket, termMs > 0 ? termMs / feedsPerTerm : null, log);
-}
-
 /** Assignments as sd_notify(3) knows them, such as `READY=1`. */
 type Notice = readonly string[];
 
@@ -66,15 +55,16 @@ export class Supervision {
   #telling: Promise<void> | null = null;
   #hasFailed = false;
 
-  constructor(
-    manager: Readonly<Record<string, string>> | null,
-    socket: string,
-    feedMs: number | null,
-    log: Logger,
-  ) {
-    this.#manager = manager;
+  constructor({ env, pid, socket, log }: SupervisionOptions) {
+    const { NOTIFY_SOCKET = '', WATCHDOG_USEC, WATCHDOG_PID, PATH = '/usr/bin:/bin' } = env;
+    delete env.NOTIFY_SOCKET;
+    delete env.WATCHDOG_USEC;
+    delete env.WATCHDOG_PID;
+    const isForUs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(pid);
+    const termMs = isForUs ? Number(WATCHDOG_USEC ?? 0) / 1000 : 0;
+    this.#manager = NOTIFY_SOCKET === '' ? null : { NOTIFY_SOCKET, PATH };
     this.#socket = socket;
-    this.#feedMs = feedMs;
+    this.#feedMs = termMs > 0 ? termMs / feedsPerTerm : null;
     this.#log = log;
   }
 

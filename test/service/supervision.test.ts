@@ -4,7 +4,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import t, { type Test } from 'tap';
-import { type Supervision, supervise } from '../../src/service/index.ts';
+import { Supervision } from '../../src/service/index.ts';
 import { until } from '../e2e/ask.ts';
 import { Gate, plain, silent } from '../hooks/gate.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -29,7 +29,7 @@ async function worldOf(t: Test): Promise<World> {
   const log = pino({}, { write: (line: string) => logged.push(JSON.parse(line).msg) });
   const begun = (env: Readonly<Record<string, string>> = {}) => {
     const given = { PATH: process.env.PATH ?? '', NOTIFY_SOCKET: manager.socket, ...env };
-    const supervision = supervise({ env: given, pid: 7, socket, log });
+    const supervision = new Supervision({ env: given, pid: 7, socket, log });
     t.teardown(() => {
       supervision.stopping();
       return supervision.close();
@@ -198,6 +198,6 @@ t.test('without a service manager nothing is asked and nothing is run', async t 
 
 t.test('no child of the daemon believes that the manager’s variables are meant for it', async t => {
   const env = { NOTIFY_SOCKET: '/x', WATCHDOG_USEC: '1', WATCHDOG_PID: '7', HOME: '/' };
-  supervise({ env, pid: 7, socket: '/nowhere', log: pino({ level: 'silent' }) });
+  new Supervision({ env, pid: 7, socket: '/nowhere', log: pino({ level: 'silent' }) });
   t.strictSame(env, { HOME: '/' });
 });
