@@ -131,7 +131,7 @@ type FoundConfig =
       readonly text: string;
       readonly uid: number;
     }
-  | { readonly is: 'fault'; readonly fault: ConfigFault; readonly isAbsent: boolean }
+  | { readonly is: 'fault' | 'absent'; readonly fault: ConfigFault }
   /** `message`: the paths that were tried, and what to do. */
   | { readonly is: 'nothing'; readonly message: string };
 
@@ -155,11 +155,11 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   }
   const local = resolve(cwd, 'app.ini');
   const own = readAt(local, 'app.ini');
-  const isForeign = !isAbsent(own) && where.uid === 0 && !isOwnOfRoot(own, local);
+  const isForeign = own.is !== 'absent' && where.uid === 0 && !isOwnOfRoot(own, local);
   if (own.is === 'file' && !isForeign) return { found: own, notes: [] };
   const usual = readAt(systemFile, systemFile);
-  const system = isAbsent(usual) ? null : usual;
-  const fault = own.is === 'fault' && !isAbsent(own) && !isForeign ? own : null;
+  const system = usual.is === 'absent' ? null : usual;
+  const fault = own.is === 'fault' && !isForeign ? own : null;
   const notes = [
     ...(isForeign
       ? [`${local} is ignored, because root does not own it. To use it nevertheless, name it with --config.`]
@@ -180,11 +180,7 @@ function readAt(path: string, shown: string, variable: string | null = null): Fo
   if (file.ok) return { is: 'file', path, shown, text: file.text, uid: file.uid };
   const place = variable === null ? { file: shown } : { variable, file: shown };
   const fault = { ...place, message: `cannot be used: ${file.problem}.` };
-  return { is: 'fault', fault, isAbsent: file.absent };
-}
-
-function isAbsent(found: FoundConfig): boolean {
-  return found.is === 'fault' && found.isAbsent;
+  return { is: file.absent ? 'absent' : 'fault', fault };
 }
 
 /** Returns true if root owns the file, and also its name, which may be a symbolic link. */

@@ -41,13 +41,12 @@ interface ConfigChange {
   readonly reloadable: boolean;
 }
 
-export function compareConfigs(old: Config, next: Config): { readonly changed: readonly ConfigChange[] } {
+export function compareConfigs(old: Config, next: Config): readonly ConfigChange[] {
   const sections = new Map([...sectionsIn(old), ...sectionsIn(next)].map(section => [section.name, section]));
-  const changed = [...sections.values()]
+  return [...sections.values()]
     .flatMap(({ keys }) => keys)
     .filter(key => !isDeepStrictEqual(valueIn(old, key), valueIn(next, key)))
     .map(({ section, name, reloads }) => ({ section, key: name, reloadable: reloads }));
-  return { changed };
 }
 
 /**

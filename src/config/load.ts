@@ -33,7 +33,7 @@ export interface RefusedConfig {
 export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
   const { found, notes: ofFile } = findFile(where);
   const notes = [...ofFile, ...misspelled(where.env)];
-  if (found.is === 'fault') return { ok: false, faults: [found.fault], notes };
+  if (found.is === 'fault' || found.is === 'absent') return { ok: false, faults: [found.fault], notes };
   if (found.is === 'nothing' && !hasSettings(where.env)) {
     return { ok: false, faults: [{ message: found.message }], notes };
   }

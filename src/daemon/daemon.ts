@@ -228,7 +228,7 @@ export class Daemon {
     }
     current.refused = null;
     current.writtenSince = watchWritten(loaded.config.file);
-    const { changed } = compareConfigs(current.config, loaded.config);
+    const changed = compareConfigs(current.config, loaded.config);
     const names = (reloadable: boolean) =>
       changed
         .filter(change => change.reloadable === reloadable)

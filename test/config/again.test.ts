@@ -44,7 +44,7 @@ t.test('a file that is cut anywhere changes no limit, storage, disk or webhook',
   for (let length = 0; length <= whole.length; length++) {
     const loaded = again(whole.slice(0, length));
     if (!loaded.ok) continue;
-    const changed = compareConfigs(before.config, loaded.config).changed.map(({ section }) => section);
+    const changed = compareConfigs(before.config, loaded.config).map(({ section }) => section);
     t.strictSame(
       changed.filter(section => !['log', 'server'].includes(section)),
       [],

@@ -128,7 +128,7 @@ t.test('routes come from the environment too, are printed, and are read anew on 
   t.match(printed, /\[gate\.tus\]\nURL = \/files\/\{owner\} {2}# SOFTQUOTA__GATE_0X2E_TUS__URL\n/);
   const before = configOf(t, '');
   t.strictSame(
-    compareConfigs(before, loaded.config).changed.filter(({ section }) => section === 'gate.tus'),
+    compareConfigs(before, loaded.config).filter(({ section }) => section === 'gate.tus'),
     [
       { section: 'gate.tus', key: 'URL', reloadable: true },
       { section: 'gate.tus', key: 'SUBJECT', reloadable: true },

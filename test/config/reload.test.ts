@@ -7,7 +7,7 @@ import { configText } from './arbitraries.ts';
 import { configOf, folderWith } from './written.ts';
 
 const changes = (old: Config, next: Config) =>
-  compareConfigs(old, next).changed.map(
+  compareConfigs(old, next).map(
     ({ section, key, reloadable }) => `${section}.${key} ${reloadable ? 'reload' : 'restart'}`,
   );
 
