@@ -25,7 +25,7 @@ import {
 } from './keys-notices.ts';
 import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
-import { scan, storage, storages, visibility } from './keys-storage.ts';
+import { scan, storage, storages as storageSections, visibility } from './keys-storage.ts';
 
 interface Assembled {
   /** Must not be used if there are faults. */
@@ -43,7 +43,10 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     return given === null ? join(dataPath, name) : resolve(base, given);
   };
   const plain = values.takeSections(sectionKeys);
-  const walked = storageSettings(values, base);
+  const absolute = (places: readonly string[]) => places.map(place => resolve(base, place));
+  const follow = absolute(plain.storage.follow);
+  const roots = plain.scan.roots === null ? null : absolute(plain.scan.roots);
+  const storages = storageSettings(values, base, roots, follow);
   const forge = forgeSettings(values, base);
   const gateSettings = { ...plain.gate, routes: ownRoutes(entries, values) };
   const config: Config = {
@@ -59,14 +62,14 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     quota: {
       ...plain.quota,
       warnAt: [...plain.quota.warnAt].sort((a, b) => a - b),
-      asked: askedIn({ gate: gateSettings, lfs: plain.lfs, storages: walked, forge }),
+      asked: askedIn({ gate: gateSettings, lfs: plain.lfs, storages, forge }),
     },
-    storage: { follow: followedDirectories(values, base) },
-    storages: walked,
+    storage: { follow },
+    storages,
     forge,
     scan: {
       ...plain.scan,
-      roots: walkedDirectories(values, base),
+      roots,
       workers: plain.scan.workers ?? Math.min(availableParallelism(), 4),
     },
     gate: gateSettings,
@@ -132,7 +135,7 @@ function refuseRootsAlone(config: Config, values: Values): void {
 }
 
 function notesOn(config: Config, values: Values): string[] {
-  const idle = storages
+  const idle = storageSections
     .filter(({ templates }) => !values.isGiven(templates))
     .flatMap(({ templates, owner }) => withoutEffect(values, templates, [owner]));
   const unsent = config.mail === null ? withoutEffect(values, mail.host, Object.values(mail)) : [];
@@ -201,14 +204,20 @@ export interface Config extends Plain {
   readonly mail: MailSettings | null;
 }
 
-/** The sections that have a PATH; `base` is the folder of relative templates. */
-function storageSettings(values: Values, base: string): readonly StorageSettings[] {
+/**
+ * The sections that have a PATH; `base` is the folder of relative templates. `walked`: the directories that
+ * this host walks; null: all.
+ */
+function storageSettings(
+  values: Values,
+  base: string,
+  walked: readonly string[] | null,
+  follow: readonly string[],
+): readonly StorageSettings[] {
   const seen = new Map<string, string>();
   const beginnings = new Set<string>();
   const visible = visibilityIn(values);
-  const walked = walkedDirectories(values, base);
-  const follow = followedDirectories(values, base);
-  const sections = storages.flatMap(({ storage, templates: path, owner }) => {
+  const sections = storageSections.flatMap(({ storage, templates: path, owner }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
       const message = 'git-config is not possible here, but only in [storage.repos] and [storage.wiki].';
@@ -223,10 +232,10 @@ function storageSettings(values: Values, base: string): readonly StorageSettings
     for (const text of values.take(path)) {
       const parsed = parseTemplate(absoluteTemplate(text, base));
       if (!parsed.ok) {
-        values.refuse(path, `"${text}" is not a template: ${parsed.reason}.`);
+        values.refuse(path, `"${text}" is not a template: ${parsed.problem}.`);
         continue;
       }
-      const { template } = parsed;
+      const template = parsed.value;
       const twin = seen.get(template.text);
       if (twin !== undefined) {
         const message = `"${template.text}" is already in [${twin}]. Each directory can be in one section only.`;
@@ -258,16 +267,6 @@ function storageSettings(values: Values, base: string): readonly StorageSettings
     values.refuse(scan.roots, `no PATH begins in ${root}. The directories that they begin with: ${known}.`);
   }
   return sections;
-}
-
-/** The directories that this host walks; null: all. */
-function walkedDirectories(values: Values, base: string): readonly string[] | null {
-  const roots = values.take(scan.roots);
-  return roots?.map(root => resolve(base, root)) ?? null;
-}
-
-function followedDirectories(values: Values, base: string): readonly string[] {
-  return values.take(storage.follow).map(place => resolve(base, place));
 }
 
 function canForgeTell(values: Values, storage: StorageKind): boolean {

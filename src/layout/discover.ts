@@ -7,19 +7,22 @@
  * caller stops the walk by taking no more values.
  */
 
+import { runToEnd, type Work } from '../slices.ts';
 import { entryAt, follow, namesByType } from './disk.ts';
 import {
   advance,
   isComplete,
   isUnchanged,
   type Layout,
+  layoutWithoutLinks,
   onlyNext,
   type Root,
   type State,
+  type StorageSettings,
   statesAt,
   walkedRoots,
 } from './layout.ts';
-import { targetOf } from './links.ts';
+import { targetOf, withLink } from './links.ts';
 import { locate } from './locate.ts';
 import { below, isWithin, namesOf } from './path.ts';
 import {
@@ -236,4 +239,45 @@ export function outermost(roots: readonly Root[]): Root[] {
         return isWithin(root.path, other.path);
       }),
   );
+}
+
+/** A link may lie behind another one. */
+const mostRounds = 4;
+
+/**
+ * Makes the layout from the current state of the disk. `known`: the links to follow, each if that is still
+ * allowed; unless given, all links are searched, which takes as long as `discover`. Throws `configuration`
+ * for an invalid template.
+ */
+export function resolveLayout(...given: Parameters<typeof resolving>): Layout {
+  return runToEnd(resolving(...given));
+}
+
+/** Does the work of `resolveLayout` in steps. */
+export function* resolving(
+  storages: readonly StorageSettings[],
+  exclude: readonly string[],
+  known: readonly string[] | null = null,
+): Work<Layout> {
+  let layout = layoutWithoutLinks(storages, exclude);
+  for (let round = 0; round < mostRounds && layout.follow.length > 0; round++) {
+    const before = layout;
+    // Known links are in the order in which they were found, so one that lies behind another comes after it.
+    for (const path of known ?? (yield* linksIn(layout))) {
+      layout = withLink(layout, path);
+      yield;
+    }
+    if (layout === before) break;
+  }
+  return layout;
+}
+
+/** Finds the links that may be followed and are not yet, in the order of their paths. */
+function* linksIn(layout: Layout): Work<readonly string[]> {
+  const links: string[] = [];
+  for (const found of discover(layout)) {
+    if (found.type === 'link') links.push(found.path);
+    yield;
+  }
+  return links.sort();
 }

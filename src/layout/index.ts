@@ -15,6 +15,8 @@ export {
   look,
   namesInTemplate,
   outermost,
+  resolveLayout,
+  resolving,
 } from './discover.ts';
 export {
   beforeFollow,
@@ -30,7 +32,6 @@ export {
   saysHangs,
   watchLooks,
 } from './disk.ts';
-export { isOfCluster, isOfGitaly, isPool } from './gitaly.ts';
 export { configEntries, configValue } from './gitconfig.ts';
 export {
   isUnchanged,
@@ -60,7 +61,7 @@ export {
   noexecMountAt,
   sourceOf,
 } from './mounts.ts';
-export { below, decodePath, encodePath, isWithin } from './path.ts';
+export { below, decodePath, encodePath, isOfCluster, isOfGitaly, isPool, isWithin } from './path.ts';
 export {
   isQuarantineName,
   type LargeBlob,
@@ -69,7 +70,6 @@ export {
   type QuarantineLook,
   quarantinePath,
 } from './quarantine.ts';
-export { resolveLayout, resolving } from './resolve.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
   holdsRepositories,
@@ -81,7 +81,6 @@ export {
 } from './units.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export {
-  type FileForm,
   fileBytesIn,
   parseUrlTemplate,
   repositoryPaths,

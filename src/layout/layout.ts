@@ -162,10 +162,10 @@ export function isUnchanged(root: Root): boolean {
 
 function templateOf(kind: StorageKind, text: string): Template {
   const parsed = parseTemplate(text);
-  if (parsed.ok) return parsed.template;
+  if (parsed.ok) return parsed.value;
   throw new SoftquotaError(
     'configuration',
-    `[storage.${kind}] PATH: "${text}" is not a template: ${parsed.reason}`,
+    `[storage.${kind}] PATH: "${text}" is not a template: ${parsed.problem}`,
   );
 }
 

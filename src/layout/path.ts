@@ -94,3 +94,21 @@ export function namesOf(path: string): string[] {
 export function pathOf(names: readonly string[]): string {
   return `/${names.join('/')}`;
 }
+
+/**
+ * Returns true for a repository of a Gitaly, which collects its garbage itself: a project, a wiki, a snippet
+ * or a pool.
+ */
+export function isOfGitaly(path: string): boolean {
+  return /\/@(?:hashed|snippets|pools|cluster)\//.test(path);
+}
+
+/** Returns true for any repository of a Gitaly Cluster, whose path does not say of what kind it is. */
+export function isOfCluster(path: string): boolean {
+  return path.includes('/@cluster/');
+}
+
+/** Returns true for a pool: it holds the objects that forks share, and nobody pushes to it. */
+export function isPool(path: string): boolean {
+  return /\/(?:@pools|@cluster\/pools)\//.test(path);
+}

@@ -5,6 +5,8 @@
  * after. A segment `*` is any one segment. The directory that a whole template matches is a unit.
  */
 
+import type { Parsed } from '../parsed.ts';
+
 export type Segment =
   | { readonly is: 'literal'; readonly text: string }
   | { readonly is: 'any' }
@@ -25,18 +27,14 @@ export interface Template {
   readonly hasOwner: boolean;
 }
 
-type ParsedTemplate =
-  | { readonly ok: true; readonly template: Template }
-  | { readonly ok: false; readonly reason: string };
-
 class Unusable extends Error {}
 
-/** Parses a configured template; `reason` completes the sentence "this is not a template: ...". */
-export function parseTemplate(text: string): ParsedTemplate {
+/** Parses a configured template; `problem` completes the sentence "this is not a template: ...". */
+export function parseTemplate(text: string): Parsed<Template> {
   try {
-    return { ok: true, template: templateOf(text) };
+    return { ok: true, value: templateOf(text) };
   } catch (error) {
-    if (error instanceof Unusable) return { ok: false, reason: error.message };
+    if (error instanceof Unusable) return { ok: false, problem: error.message };
     throw error;
   }
 }

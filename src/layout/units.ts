@@ -13,6 +13,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
+import type { Parsed } from '../parsed.ts';
 import { type Leaf, nameFault } from '../quota/index.ts';
 import { beforeLook, entryAt, entryBelow, notFollowed } from './disk.ts';
 import { configValue } from './gitconfig.ts';
@@ -20,12 +21,8 @@ import type { Layout, OwnerSource, StorageKind, Track } from './layout.ts';
 import { isComplete, type State } from './layout.ts';
 import { below, encodePath, isWithin, namesOf, pathOf } from './path.ts';
 
-type Ownership =
-  | { readonly owner: string }
-  /** The owner cannot be found; `fault` says why, for a person. */
-  | { readonly owner: null; readonly fault: string }
-  /** The path does not say it. */
-  | { readonly owner: null; readonly fault: null };
+/** The owner, or the reason in words why none can be found; neither if the path does not say it. */
+type Ownership = Pick<Unit, 'owner' | 'ownerFault'>;
 
 /**
  * Finds the owner of the unit at `path`; `captured` is the text that its template's `{owner}` matched. Throws
@@ -37,20 +34,20 @@ export function ownerOf(source: OwnerSource, path: string, captured: string | nu
     case 'fixed':
       return { owner: source.name };
     case 'forge':
-      return { owner: null, fault: null };
+      return { owner: null };
     case 'path':
       if (captured === null) return nobody('its template has no {owner}, and no other OWNER is set');
       return captured.isWellFormed() ? { owner: captured } : nobody("the owner's name is not UTF-8");
     case 'file': {
       const file = smallFile(path, source.name);
-      if (!file.ok) return nobody(file.fault);
-      const [line = ''] = file.text.split('\n', 1);
+      if (!file.ok) return nobody(file.problem);
+      const [line = ''] = file.value.split('\n', 1);
       return named(line.trim(), `the first line of the file ${source.name}`);
     }
     case 'git-config': {
       const file = smallFile(path, 'config');
-      if (!file.ok) return nobody(file.fault);
-      const value = configValue(file.text, source.key);
+      if (!file.ok) return nobody(file.problem);
+      const value = configValue(file.value, source.key);
       if (value.found === 'value') return named(value.value, `${source.key} in the file config`);
       if (value.found === 'fault')
         return nobody(`line ${value.line} of the file config is not what git writes there`);
@@ -62,7 +59,7 @@ export function ownerOf(source: OwnerSource, path: string, captured: string | nu
 }
 
 function nobody(fault: string): Ownership {
-  return { owner: null, fault };
+  return { owner: null, ownerFault: fault };
 }
 
 function named(name: string, where: string): Ownership {
@@ -79,17 +76,13 @@ const faults = {
   special: 'is a pipe, a socket or a device, not a regular file',
 } as const;
 
-type SmallFile =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly fault: string };
-
-function smallFile(directory: string, name: string): SmallFile {
+function smallFile(directory: string, name: string): Parsed<string> {
   beforeLook(directory);
-  const fault = (why: string): SmallFile => ({ ok: false, fault: `the file ${name} ${why}` });
+  const fault = (why: string) => ({ ok: false as const, problem: `the file ${name} ${why}` });
   const file = readBounded(encodePath(below(directory, name)), { mostBytes });
   if (file.kind !== 'file') return fault(faults[file.kind]);
   if (!file.whole) return fault('is over 4 KiB');
-  return isUtf8(file.bytes) ? { ok: true, text: file.bytes.toString() } : fault('is not UTF-8');
+  return isUtf8(file.bytes) ? { ok: true, value: file.bytes.toString() } : fault('is not UTF-8');
 }
 
 /** A directory that is a unit. */
@@ -229,10 +222,7 @@ export function holdsRepositories(kind: StorageKind): boolean {
  */
 export function unitOf(path: string, { track, owner: captured }: State): Unit {
   const leaf = leafOf(track, path);
-  const ownership = ownerOf(track.owner, path, captured);
-  if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf };
-  const fault = ownership.fault === null ? {} : { ownerFault: ownership.fault };
-  return { path, kind: track.kind, owner: null, ...fault, leaf };
+  return { path, kind: track.kind, ...ownerOf(track.owner, path, captured), leaf };
 }
 
 const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {

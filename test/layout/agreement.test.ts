@@ -175,7 +175,7 @@ function literals({ template }: Configured): number {
 
 function fixedOf({ template }: Configured): string {
   const parsed = parseTemplate(template);
-  return parsed.ok ? parsed.template.fixed : '';
+  return parsed.ok ? parsed.value.fixed : '';
 }
 
 t.test('the units found are those that a plain matcher finds, each once, each byte in one', async t => {

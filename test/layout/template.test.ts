@@ -5,7 +5,7 @@ import { parseTemplate } from '../../src/layout/index.ts';
 
 function reasonAgainst(text: string): string | null {
   const parsed = parseTemplate(text);
-  return parsed.ok ? null : parsed.reason;
+  return parsed.ok ? null : parsed.problem;
 }
 
 t.test('a template is a fixed part, and segments that stand for names', async t => {
@@ -71,10 +71,10 @@ t.test('any text is a template or is refused, and a template survives being hand
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), pieces => {
       const parsed = parseTemplate(`/${pieces.join('')}`);
-      if (!parsed.ok) return parsed.reason !== '';
-      assert.deepEqual(structuredClone(parsed.template), parsed.template);
-      const again = parseTemplate(parsed.template.text);
-      return again.ok && again.template.text === parsed.template.text;
+      if (!parsed.ok) return parsed.problem !== '';
+      assert.deepEqual(structuredClone(parsed.value), parsed.value);
+      const again = parseTemplate(parsed.value.text);
+      return again.ok && again.value.text === parsed.value.text;
     }),
   );
 });
