@@ -8,7 +8,7 @@
 import type { Command, Option } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { type ApiCall, type DaemonClient, pathStep } from './client.ts';
-import { type Column, escapedLines, jsonText, table } from './output.ts';
+import { type Column, escapedLines, jsonText, type Texts, table } from './output.ts';
 import {
   type CommonOptions,
   type ConfigOption,
@@ -49,7 +49,7 @@ export interface ApiCommand<Answer, Options> extends Help {
   /** The line for an empty list; without it the titles are printed. */
   readonly none?: string | ((options: Options, ...args: string[]) => string);
   /** Whole lines, or a list of lines that are not yet escaped. */
-  readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly string[];
+  readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly Texts[];
   /** A sentence that replaces `text` if there is no result to show, and so no `--json`. */
   readonly done?: string | ((options: Options) => string);
   /** The output exists only once, such as a sign-in link, so it must not get lost. */

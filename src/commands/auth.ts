@@ -8,7 +8,7 @@ import type { Source, Synchronization } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import type { DaemonClient } from './client.ts';
 import { jsonIn, readWhole } from './files.ts';
-import { jsonText } from './output.ts';
+import { jsonText, textsIn } from './output.ts';
 import { type CommonOptions, clientFrom } from './settings.ts';
 import { print, tellNote } from './streams.ts';
 
@@ -100,22 +100,17 @@ const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid'])
 
 /** Parses the claims of one user, or of many. Throws `usage`, with the place of each fault. */
 function claimedIn(text: string, user: string | null): readonly Claimed[] {
-  if (user !== null)
-    return [{ user, claims: taken(claims, jsonIn(text, 'the claims', 'usage'), 'the claims') }];
-  if (text.trimStart().startsWith('[')) {
-    return taken(z.array(claimed), jsonIn(text, 'the list', 'usage'), 'the list');
-  }
-  return text.split('\n').flatMap((line, index) => {
-    const where = `line ${index + 1}`;
-    return line.trim() === '' ? [] : [taken(claimed, jsonIn(line, where, 'usage'), where)];
-  });
+  if (user !== null) return [{ user, claims: taken(claims, text, 'the claims') }];
+  if (text.trimStart().startsWith('[')) return taken(z.array(claimed), text, 'the list');
+  return text
+    .split('\n')
+    .flatMap((line, index) => (line.trim() === '' ? [] : taken(claimed, line, `line ${index + 1}`)));
 }
 
-function taken<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
-  const result = schema.safeParse(value);
+function taken<T>(schema: z.ZodType<T>, text: string, where: string): T {
+  const result = schema.safeParse(jsonIn(text, where, 'usage'));
   if (result.success) return result.data;
-  const faults = issueLines(result.error);
-  throw new SoftquotaError('usage', `${where}: ${faults.join('; ')}`);
+  throw new SoftquotaError('usage', `${where}: ${issueLines(result.error).join('; ')}`);
 }
 
 function sentence({ user, outcome, groups, added, removed, skipped, ignored }: Result): string {
@@ -125,10 +120,10 @@ function sentence({ user, outcome, groups, added, removed, skipped, ignored }: R
     overage: 'the provider has too many groups to name them: nothing changes',
     off: 'the source names no claim: nothing changes',
   }[outcome];
-  return [
+  return textsIn([
     `${user}: ${[...added.map(group => `+${group}`), ...removed.map(group => `-${group}`), what].join(' ').trim()}`,
-    `in ${groups.length === 0 ? 'no group' : groups.join(', ')}`,
-    ...(skipped.length === 0 ? [] : [`no such quota group: ${skipped.join(', ')}`]),
-    ...ignored,
-  ].join('; ');
+    `in ${groups.join(', ') || 'no group'}`,
+    skipped.length > 0 && `no such quota group: ${skipped.join(', ')}`,
+    ignored,
+  ]).join('; ');
 }

@@ -57,9 +57,8 @@ export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, { r
       const { removed_owners: owners, removed_policy: policy, removed_units: units } = restored;
       return [
         `Restored ${contents(backup)}.`,
-        ...(owners + policy + units === 0
-          ? []
-          : [`Removed, because the backup does not have them: ${partsOf(owners, policy, units)}.`]),
+        owners + policy + units > 0 &&
+          `Removed, because the backup does not have them: ${partsOf(owners, policy, units)}.`,
         'Start the daemon: it measures everything again.',
       ];
     },

@@ -10,7 +10,7 @@ import { isWithin, resolveLayout } from '../layout/index.ts';
 import { counted, printable, shellQuoted } from '../text.ts';
 import { snakeCased } from '../wire/index.ts';
 import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
-import { type Column, escapedLines, jsonText, table } from './output.ts';
+import { type Column, escapedLines, jsonText, type Texts, table, textsIn } from './output.ts';
 import { configFrom, whereIs } from './settings.ts';
 import { statusTold, tellNote, tellUnread } from './streams.ts';
 
@@ -54,12 +54,12 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
   return {
     json: { socket, client, repositories, ...gitolite, forges, global, programs },
     text: escapedLines([
-      ...[...global, ...common].map(({ directory, hooks }) => `${directory}: ${didWords(hooks)}`),
-      ...programs,
-      ...repositories.flatMap(installedLines),
+      [...global, ...common].map(({ directory, hooks }) => `${directory}: ${didWords(hooks)}`),
+      programs,
+      repositories.map(installedLines),
       `${counted(repositories.length, 'repository', 'repositories')}${failed}. The hooks ask at ${socket} by ${client}.`,
-      ...(shared === null ? [] : ['gitolite also links the hooks into each new repository.']),
-      ...forges.flatMap(forgeLines),
+      shared && 'gitolite also links the hooks into each new repository.',
+      forges.map(forgeLines),
     ]),
     isWell:
       repositories.every(
@@ -79,10 +79,10 @@ function isFault(result: { readonly repository: string }): result is git.Reposit
   return 'fault' in result;
 }
 
-function installedLines(result: git.InstallResult): readonly string[] {
-  if (isFault(result)) return [faultLine(result)];
+function installedLines(result: git.InstallResult): Texts {
+  if (isFault(result)) return faultLine(result);
   const { repository, hooks, hooksPath } = result;
-  return [`${repository}: ${didWords(hooks)}`, ...elsewhere(repository, hooksPath)];
+  return [`${repository}: ${didWords(hooks)}`, hooksPath && `${repository}: ${elsewhere(hooksPath)}`];
 }
 
 async function settingsFrom(options: HooksOptions): Promise<git.WantedSettings> {
@@ -123,22 +123,19 @@ function hookWords({ did, previous, skipped, blocked }: git.InstalledHook): stri
     : `${words} (the previous hook runs as ${previous})`;
 }
 
-function elsewhere(repository: string, hooksPath: git.HooksPath | null): string[] {
-  if (hooksPath === null) return [];
-  const { ours, directory, path, from } = hooksPath;
-  const words = ours
+function elsewhere({ ours, directory, path, from }: git.HooksPath): string {
+  return ours
     ? `git runs the softquota hooks in ${directory}, because of core.hooksPath`
     : `git does not run these hooks: core.hooksPath = ${path}, set in ${from}`;
-  return [`${repository}: ${words}`];
 }
 
-function forgeLines({ root, template, fault, lines: settings, where }: git.ForgeTemplate): string[] {
+function forgeLines({ root, template, fault, lines: settings, where }: git.ForgeTemplate): Texts {
   if (fault !== null)
     return ['', `${template}: the template for new repositories could not be written: ${fault}`];
   return [
     '',
     `New repositories in ${root} get the hooks from ${template}. ${where}:`,
-    ...settings.map(line => `    ${line}`),
+    settings.map(line => `    ${line}`),
   ];
 }
 
@@ -149,7 +146,6 @@ async function status(roots: readonly string[], options: HooksOptions): Promise<
   const common = 'gitolite' in target ? await git.commonStatus(target.gitolite) : null;
   const statuses = await git.hooksStatus(target.repositories);
   const states = git.hookNames.map(name => common && `${name} ${stateWords(common.hooks[name])}`).join(', ');
-  const places = common === null ? [] : [`${common.gitolite.common}: ${states}`];
   const shown = table(statuses, [
     ['REPOSITORY', each => each.repository],
     ...git.hookNames.map((name): Column<git.RepositoryStatus> => {
@@ -161,7 +157,7 @@ async function status(roots: readonly string[], options: HooksOptions): Promise<
   ]);
   return {
     json: { repositories: statuses, ...(common === null ? {} : { common }) },
-    text: `${escapedLines(places)}${shown}${sumOf(statuses, expected)}\n`,
+    text: `${escapedLines(common && `${common.gitolite.common}: ${states}`)}${shown}${sumOf(statuses, expected)}\n`,
     isWell: statuses.every(each => isWell(each, expected)),
   };
 }
@@ -172,14 +168,15 @@ function sumOf(statuses: readonly git.RepositoryStatus[], expected: string | nul
   const elsewhere = unwell.filter(git.isProtected).length;
   const blocked = unwell.filter(isBlocked).length;
   const without = unwell.length - ofGitlab - elsewhere - blocked;
-  const rest = [
-    ...(unwell.length === 0 ? ['all with working hooks'] : []),
-    ...(without === 0 ? [] : [`${without} without (mend: softquota hooks install)`]),
-    ...(blocked === 0 ? [] : [`${blocked} that git cannot run (mend: softquota doctor)`]),
-    ...(elsewhere === 0 ? [] : [`${elsewhere} with another socket (mend: softquota hooks install)`]),
-    ...(ofGitlab === 0 ? [] : [`${ofGitlab} of GitLab, which runs no hooks`]),
-  ].join(', ');
-  return `${counted(statuses.length, 'repository', 'repositories')}, ${rest}.`;
+  const parts = textsIn([
+    counted(statuses.length, 'repository', 'repositories'),
+    unwell.length === 0 && 'all with working hooks',
+    without > 0 && `${without} without (mend: softquota hooks install)`,
+    blocked > 0 && `${blocked} that git cannot run (mend: softquota doctor)`,
+    elsewhere > 0 && `${elsewhere} with another socket (mend: softquota hooks install)`,
+    ofGitlab > 0 && `${ofGitlab} of GitLab, which runs no hooks`,
+  ]);
+  return `${parts.join(', ')}.`;
 }
 
 function isBlocked(status: git.RepositoryStatus): boolean {
@@ -205,19 +202,20 @@ function remark(status: Exclude<git.RepositoryStatus, git.RepositoryFault>, expe
     return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
   const { settings } = hooks['pre-receive'];
   const blocked = Object.values(hooks).find(hook => hook.blocked !== null);
-  return [
-    ...(blocked === undefined ? [] : [`git cannot run ${blocked.file}: ${blocked.blocked}`]),
-    ...(settings === null
-      ? []
-      : [`asks at ${settings.socket} by ${settings.client}`, `onError = ${settings.onError}`]),
-    ...(settings === null || expected === null || settings.socket === expected ? [] : [`not at ${expected}`]),
-    ...(hooksPath === null ? [] : [`in ${hooksPath.directory}, because of core.hooksPath`]),
-    ...git.hookNames.flatMap(name => {
+  return textsIn([
+    blocked && `git cannot run ${blocked.file}: ${blocked.blocked}`,
+    settings && [
+      `asks at ${settings.socket} by ${settings.client}`,
+      `onError = ${settings.onError}`,
+      expected !== null && settings.socket !== expected && `not at ${expected}`,
+    ],
+    hooksPath && `in ${hooksPath.directory}, because of core.hooksPath`,
+    git.hookNames.map(name => {
       const { skipped } = hooks[name];
-      return skipped === null ? [] : [`${skipped} is not executable, and does not run`];
+      return skipped && `${skipped} is not executable, and does not run`;
     }),
-    ...(leftovers === null ? [] : [`of release 0.1: ${leftovers}`]),
-  ].join(', ');
+    leftovers && `of release 0.1: ${leftovers}`,
+  ]).join(', ');
 }
 
 async function remove(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
@@ -230,12 +228,12 @@ async function remove(roots: readonly string[], options: HooksOptions): Promise<
   return {
     json: report ?? results,
     text: escapedLines([
-      ...(report === null ? [] : [`${report.directory}: ${did(report.hooks)}`]),
-      ...results.map(result =>
+      report && `${report.directory}: ${did(report.hooks)}`,
+      results.map(result =>
         isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
       ),
       `${counted(results.length, 'repository', 'repositories')}.`,
-      ...templates.map(({ template, fault }) =>
+      templates.map(({ template, fault }) =>
         fault === null
           ? `${template} is removed: take init.templateDir out of the configuration of the forge.`
           : `${template}: ${fault}`,

@@ -7,6 +7,7 @@ import { printable } from '../text.ts';
 import type { OwnerRow } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
 import type { NewPlaces } from './new-config.ts';
+import { type Texts, textsIn } from './output.ts';
 
 export interface ProposedLimit {
   /** Size in the form of app.ini: `500M`. */
@@ -80,52 +81,46 @@ export function configText(
   const isRead = forge !== null && forge.fault === null;
   const { length: refused } = limit.refused;
   const over = refused === 1 ? '1 owner was' : `${refused} owners were`;
-  return [
-    ...comment(
+  // GitLab collects garbage itself.
+  const isCollecting = hasWorker && layout !== 'gitlab';
+  return textsIn([
+    comment(
       `Written by softquota init for ${root}. The manual, docs/configuration.md, has every key; ` +
         '"softquota serve --check-config" shows the errors in this file.',
     ),
     '',
     '[quota]',
     'ENABLED = true',
-    ...comment('report decides and records, but allows everything; enforce refuses.'),
+    comment('report decides and records, but allows everything; enforce refuses.'),
     `MODE = ${mode}`,
-    ...(hasWorker ? [...comment(forgiving), 'GARBAGE = forgive'] : []),
+    hasWorker && [comment(forgiving), 'GARBAGE = forgive'],
     '',
     '[quota.default]',
-    ...comment(
+    comment(
       `The most that one owner may store in total, -1 for no limit. ${limit.given ? '' : 'This is a suggestion: '}${over} over it when it was written.`,
     ),
     `TOTAL = ${limit.total}`,
     '',
-    ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
-    ...followLines(storages),
-    ...(forge === null ? [] : forgeLines(forge)),
-    ...(isRead ? [] : storeLines(stores)),
-    ...reclaimLines(hasWorker && layout !== 'gitlab', gits),
+    storages.map((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
+    followLines(storages),
+    forge && forgeLines(forge),
+    !isRead && storeLines(stores),
+    (isCollecting || gits !== null) && [
+      '[reclaim]',
+      isCollecting && [comment(collecting), 'RUN = gc'],
+      gits && [comment(`The gits of the worker: ${gits.words}.`), setting('GIT', gits.value)],
+      '',
+    ],
     '[server]',
     setting('DATA_PATH', dataPath),
-    ...comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),
+    comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),
     setting('SOCKET', `${sockets ?? dataPath}/gate.sock`),
-    ...(socketGroup === null ? [] : [setting('SOCKET_GROUP', socketGroup)]),
-    ...(sockets === null ? [] : [setting('TRUSTED_SOCKET', `${sockets}/trusted.sock`)]),
-    ...(trustedGroup === null ? [] : ['TRUSTED_MODE = 0660', setting('TRUSTED_GROUP', trustedGroup)]),
-    ...(sockets === null ? [] : [setting('ADMIN_SOCKET', `${sockets}/admin.sock`)]),
+    socketGroup !== null && setting('SOCKET_GROUP', socketGroup),
+    sockets !== null && setting('TRUSTED_SOCKET', `${sockets}/trusted.sock`),
+    trustedGroup !== null && ['TRUSTED_MODE = 0660', setting('TRUSTED_GROUP', trustedGroup)],
+    sockets !== null && setting('ADMIN_SOCKET', `${sockets}/admin.sock`),
     '',
-  ].join('\n');
-}
-
-/** `isCollecting` is false for GitLab, which collects garbage itself. */
-function reclaimLines(isCollecting: boolean, gits: WrittenQuota['gits']): string[] {
-  if (!isCollecting && gits === null) return [];
-  return [
-    '[reclaim]',
-    ...(isCollecting ? [...comment(collecting), 'RUN = gc'] : []),
-    ...(gits === null
-      ? []
-      : [...comment(`The gits of the worker: ${gits.words}.`), setting('GIT', gits.value)]),
-    '',
-  ];
+  ]).join('\n');
 }
 
 const collecting = 'What was deleted leaves the disk an hour later, as by git gc; measure leaves it there.';
@@ -136,46 +131,48 @@ type WrittenForge = Pick<ForgeReport, 'kind' | 'config' | 'address' | 'fault'>;
 const reporting =
   'Programs that know the owners can report it: POST /v1/units on TRUSTED_SOCKET, see docs/gate.md.';
 
-function storeLines(stores: Survey['stores']): string[] {
-  if (stores.length === 0) return [];
-  const lines = stores.flatMap(({ path, what }) =>
+function storeLines(stores: Survey['stores']): Texts {
+  if (stores.length === 0) return null;
+  const lines = stores.map(({ path, what }) =>
     comment(`Not measured, because its owners cannot be found on the disk: ${what} in ${path}.`),
   );
-  return [...lines, ...comment(reporting), ''];
+  return [lines, comment(reporting), ''];
 }
 
 /** The section is commented out if the database cannot be read: it would keep the daemon from being ready. */
-function forgeLines({ kind, config, address, fault }: WrittenForge): string[] {
-  const lines = [
+function forgeLines({ kind, config, address, fault }: WrittenForge): Texts {
+  const lines = textsIn([
     '[forge]',
     setting('KIND', kind),
     // Gogs' own file also says where attachments are.
-    ...(config !== null && (address === null || kind === 'gogs') ? [setting('CONFIG', config)] : []),
-    ...(address === null ? [] : [setting('DATABASE', address)]),
-  ];
-  const about = comment(
-    "The forge's database says who owns what, what is public, and the bytes of LFS, packages and files.",
-  );
-  if (fault === null) return [...about, ...lines, ''];
-  const why = comment(`It is not read: ${fault.message}. To fix it: ${fault.mend}.`);
-  return [...about, ...why, ...lines.map(line => `;${line}`), ''];
-}
-
-function sectionLines({ kind, templates, owner }: StorageSettings, advice: readonly string[]): string[] {
+    config !== null && (address === null || kind === 'gogs') && setting('CONFIG', config),
+    address !== null && setting('DATABASE', address),
+  ]);
   return [
-    `[storage.${kind}]`,
-    setting('PATH', templates.join(', ')),
-    ...advice.flatMap(comment),
-    ...(owner.by === 'path' ? [] : [setting('OWNER', ownerText(owner))]),
+    comment(
+      "The forge's database says who owns what, what is public, and the bytes of LFS, packages and files.",
+    ),
+    fault && comment(`It is not read: ${fault.message}. To fix it: ${fault.mend}.`),
+    lines.map(line => (fault === null ? line : `;${line}`)),
     '',
   ];
 }
 
-function followLines([first]: readonly StorageSettings[]): string[] {
+function sectionLines({ kind, templates, owner }: StorageSettings, advice: readonly string[]): Texts {
+  return [
+    `[storage.${kind}]`,
+    setting('PATH', templates.join(', ')),
+    advice.map(comment),
+    owner.by !== 'path' && setting('OWNER', ownerText(owner)),
+    '',
+  ];
+}
+
+function followLines([first]: readonly StorageSettings[]): Texts {
   const { follow = [] } = first ?? {};
-  if (follow.length === 0) return [];
+  if (follow.length === 0) return null;
   const about = comment('Symbolic links that lead below these directories are followed.');
-  return ['[storage]', ...about, setting('FOLLOW', follow.join(', ')), ''];
+  return ['[storage]', about, setting('FOLLOW', follow.join(', ')), ''];
 }
 
 function ownerText(owner: Exclude<OwnerSource, { by: 'path' }>): string {

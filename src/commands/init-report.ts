@@ -9,7 +9,7 @@ import type { Measured } from './first-measure.ts';
 import type { ProposedLimit } from './init-config.ts';
 import type { ForgeReport } from './init-forge.ts';
 import { type NewWorker, systemFile } from './new-config.ts';
-import { escapedLines, table } from './output.ts';
+import { escapedLines, type Texts, table } from './output.ts';
 import { scanSummary } from './scan.ts';
 
 export interface InitReport
@@ -89,27 +89,27 @@ export function initText(report: InitReport, billing: Survey['billing']): string
   const blocks = [
     [
       `Found ${names[layout]} in ${root}:`,
-      ...evidence.map(each => `- ${each}`),
-      ...advice.map(each => `! ${each}`),
+      evidence.map(each => `- ${each}`),
+      advice.map(each => `! ${each}`),
     ],
     forgeLines(report),
     // The faults are left out: billingLines lists repositories without an owner.
     linesOf(scanSummary({ ...scan, faults: { first: [], count: 0 } })),
     billingLines(report, billing),
-    [limitLine(report)],
+    limitLine(report),
     [
       `Written: ${config}. ${mode === 'report' ? 'Nothing is refused while it has MODE = report.' : 'It has MODE = enforce.'}`,
       '',
       'Start the daemon (as a service: systemctl start softquota):',
       `    ${next.start}`,
-      ...workerLines(report),
-      ...memberLines(next),
-      ...(mode === 'report' ? enforcing(next) : []),
+      workerLines(report),
+      memberLines(next),
+      mode === 'report' && enforcing(next),
     ],
   ];
   return blocks
-    .filter(block => block.length > 0)
     .map(escapedLines)
+    .filter(block => block !== '')
     .join('\n');
 }
 
@@ -118,20 +118,20 @@ function linesOf(text: string): readonly string[] {
 }
 
 /** Lines about the forge's database; none without a forge. */
-function forgeLines({ forge, next }: InitReport): readonly string[] {
-  if (forge === null) return [];
+function forgeLines({ forge, next }: InitReport): Texts {
+  if (forge === null) return null;
   const { config, fault, rights, unowned } = forge;
   return [
-    ...(config === null ? [] : [`The forge's configuration: ${config}`]),
-    ...(fault === null
-      ? [`${databaseWords(forge)}: the owners' LFS objects, attachments, artifacts and packages count.`]
+    config !== null && `The forge's configuration: ${config}`,
+    fault === null
+      ? `${databaseWords(forge)}: the owners' LFS objects, attachments, artifacts and packages count.`
       : [
           `! The forge's database is not read, so LFS objects, attachments, artifacts and packages do not count: ${fault.message}`,
           `  To fix it: ${fault.mend}`,
-        ]),
-    ...(next.forge === null ? [] : ['  Then:', `    ${next.forge}`]),
-    ...rights.flatMap(({ message, mend }) => [`! ${message}`, `  To fix it: ${mend}`]),
-    ...unowned.map(
+        ],
+    next.forge && ['  Then:', `    ${next.forge}`],
+    rights.map(({ message, mend }) => [`! ${message}`, `  To fix it: ${mend}`]),
+    unowned.map(
       ({ reason, count, bytes }) =>
         `- ${formatBytes(bytes)} belong to nobody: ${formatCount(count)} ${unownedReasons[reason]}`,
     ),
@@ -140,64 +140,53 @@ function forgeLines({ forge, next }: InitReport): readonly string[] {
 
 interface BillingRow extends Sized {
   readonly to: string;
-  /** Number of repositories; null: not shown. */
-  readonly count: number | null;
-  readonly where: string;
+  /** Number of repositories. */
+  readonly count?: number | undefined;
+  readonly where?: string | undefined;
 }
 
 /** A table of all stored bytes: those of each owner, then those that count for nobody, then the sum. */
-function billingLines(report: InitReport, billing: Survey['billing']): readonly string[] {
+function billingLines(report: InitReport, billing: Survey['billing']): Texts {
   const { owners, total, largest, root, forge, unattributed } = report;
   const isRead = forge !== null && forge.fault === null;
-  const billed = largest.map(({ name, total: bytes }): BillingRow => {
-    const { count = null, directory = '-' } = billing.owners.get(ownerKey(name, true)) ?? {};
+  const rows = largest.map(({ name, total: bytes }): BillingRow => {
+    const { count, directory } = billing.owners.get(ownerKey(name, true)) ?? {};
     return { to: name, bytes, whole: true, count, where: directory };
   });
   const others = owners - largest.length;
-  const shown = billed.reduce((sum, { bytes }) => sum + bytes, 0);
-  const smaller = { to: `${counted(others, 'smaller owner', 'smaller owners')}`, bytes: total - shown };
+  if (others > 0) {
+    const bytes = largest.reduce((rest, owner) => rest - owner.total, total);
+    rows.push({ to: counted(others, 'smaller owner', 'smaller owners'), bytes, whole: true });
+  }
   const left = [...billing.leftOut, ...unattributed.stores].map(
-    ({ what, bytes, whole, path }): BillingRow => ({
-      to: `nobody: ${what}`,
-      bytes,
-      whole,
-      count: null,
-      where: path,
-    }),
+    ({ what, path, ...sized }): BillingRow => ({ ...sized, to: `nobody: ${what}`, where: path }),
   );
-  const rows = [
-    ...billed,
-    ...(others > 0 ? [{ ...smaller, whole: true, count: null, where: '-' }] : []),
-    ...shortened(left),
-  ];
-  const sum = rows.reduce((bytes, row) => bytes + row.bytes, 0);
-  rows.push({ to: 'all', bytes: sum, whole: rows.every(({ whole }) => whole), count: null, where: root });
-  const lines = table(rows, [
-    ['BILLED TO', row => row.to],
-    ['SIZE', ({ bytes, whole }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
-    ['BYTES', row => String(row.bytes), 'right'],
-    ['REPOSITORIES', ({ count }) => (count === null ? '-' : formatCount(count)), 'right'],
-    ['WHERE', row => row.where],
-  ]);
+  rows.push(...left.slice(0, shownLeftOut));
+  const more = left.slice(shownLeftOut);
+  if (more.length > 0)
+    rows.push(sumOf(`nobody: ${counted(more.length, 'more directory', 'more directories')}`, more));
+  const lines = table(
+    [...rows, { ...sumOf('all', rows), where: root }],
+    [
+      ['BILLED TO', row => row.to],
+      ['SIZE', ({ bytes, whole }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
+      ['BYTES', row => String(row.bytes), 'right'],
+      ['REPOSITORIES', ({ count }) => (count === undefined ? '-' : formatCount(count)), 'right'],
+      ['WHERE', ({ where = '-' }) => where],
+    ],
+  );
   return [
-    ...(largest.length === 0 ? ['No owner stores anything yet.'] : []),
-    ...linesOf(lines),
-    ...(unattributed.stores.length === 0 || isRead ? [] : [reporting]),
+    largest.length === 0 && 'No owner stores anything yet.',
+    linesOf(lines),
+    unattributed.stores.length > 0 && !isRead && reporting,
   ];
 }
 
 const shownLeftOut = 20;
 
-/** The first rows; the others are added up in one row. */
-function shortened(rows: readonly BillingRow[]): readonly BillingRow[] {
-  const rest = rows.slice(shownLeftOut);
-  if (rest.length === 0) return rows;
-  const sum = {
-    to: `nobody: ${counted(rest.length, 'more directory', 'more directories')}`,
-    bytes: rest.reduce((bytes, row) => bytes + row.bytes, 0),
-    whole: rest.every(({ whole }) => whole),
-  };
-  return [...rows.slice(0, shownLeftOut), { ...sum, count: null, where: '-' }];
+function sumOf(to: string, rows: readonly BillingRow[]): BillingRow {
+  const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
+  return { to, bytes, whole: rows.every(({ whole }) => whole) };
 }
 
 const reporting =
@@ -211,29 +200,30 @@ function limitLine({ owners: count, proposal: { total, refused, given } }: InitR
   return `${limit} (${refused.length} of ${all} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`;
 }
 
-function workerLines({ worker, next }: InitReport): readonly string[] {
-  if (worker === null || next.worker === null) return [];
+function workerLines({ worker, next }: InitReport): Texts {
+  if (worker === null || next.worker === null) return null;
   return [
     `Then start the worker, which runs as ${worker.user}, measures what was deleted, and collects it after an hour:`,
     `    ${next.worker}`,
-    ...worker.units.map(path => `Written for it: ${path}.`),
+    worker.units.map(path => `Written for it: ${path}.`),
     'Once the hooks are installed, [hooks] KEEP = true has it guard repositories that others make or copy there, too.',
   ];
 }
 
-function memberLines({ members }: InitReport['next']): readonly string[] {
-  if (members === null) return [];
-  return [
-    'These users may write the repositories, and have to be in the group softquota, so that their pushes can be checked (and so does everybody who comes later):',
-    `    ${members}`,
-  ];
+function memberLines({ members }: InitReport['next']): Texts {
+  return (
+    members && [
+      'These users may write the repositories, and have to be in the group softquota, so that their pushes can be checked (and so does everybody who comes later):',
+      `    ${members}`,
+    ]
+  );
 }
 
-function enforcing({ look, hooks, enforce }: InitReport['next']): readonly string[] {
+function enforcing({ look, hooks, enforce }: InitReport['next']): Texts {
   return [
     `Then check the figures${hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon (as a service: systemctl reload softquota):`,
     `    ${look}`,
-    ...(hooks === null ? [] : [`    ${hooks}`]),
+    hooks && `    ${hooks}`,
     `    ${enforce}`,
   ];
 }

@@ -13,6 +13,7 @@ import {
 } from '../quota/index.ts';
 import { formatBytes, parseSize, writeSize } from '../text.ts';
 import type { OwnerState, Rule } from '../wire/index.ts';
+import { textsIn } from './output.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';
 
@@ -84,16 +85,17 @@ export function termsText({
   mode,
   warn_at: warnAt,
 }: Omit<Rule, 'name'>): readonly string[] {
-  const reach = most === undefined ? '' : `up to ${most} over`;
-  const time = grace === undefined ? '' : grace === 0 ? 'no grace' : `grace ${duration.print(grace * 1000)}`;
-  const terms =
-    time === '' && reach !== '' ? `grace ${reach}` : [time, reach].filter(text => text !== '').join(' ');
-  const warned = warnAt?.length === 0 ? 'never warned' : `warned at ${warnAt?.join(', ')} %`;
-  return [
-    ...(terms === '' ? [] : [terms]),
-    ...(warnAt === undefined ? [] : [warned]),
-    ...(mode === undefined ? [] : [modeWords[mode]]),
-  ];
+  const hasGrace = grace !== undefined || most !== undefined;
+  const graceWords = textsIn([
+    grace === 0 ? 'no grace' : 'grace',
+    grace !== undefined && grace > 0 && duration.print(grace * 1000),
+    most !== undefined && `up to ${most} over`,
+  ]);
+  return textsIn([
+    hasGrace && graceWords.join(' '),
+    warnAt && (warnAt.length === 0 ? 'never warned' : `warned at ${warnAt.join(', ')} %`),
+    mode && modeWords[mode],
+  ]);
 }
 
 const asConfigured = 'default';

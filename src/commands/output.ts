@@ -43,9 +43,19 @@ export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }
 
+/** Texts one after the other; false, null and undefined stand for none. */
+export type Texts = string | false | null | undefined | readonly Texts[];
+
+export function textsIn(texts: Texts): readonly string[] {
+  if (typeof texts === 'string') return [texts];
+  return texts ? texts.flatMap(textsIn) : [];
+}
+
 /** Prints each text on a line; characters that could mislead a reader are escaped. */
-export function escapedLines(texts: readonly string[]): string {
-  return texts.map(text => `${printable(text)}\n`).join('');
+export function escapedLines(texts: Texts): string {
+  return textsIn(texts)
+    .map(text => `${printable(text)}\n`)
+    .join('');
 }
 
 /** Prints a time in the local zone, to the second: `2026-11-21 09:14:03`. */

@@ -8,7 +8,7 @@ import { leafMask, subjectsWithin } from '../quota/index.ts';
 import { counted, formatCount, formatUse } from '../text.ts';
 import type { ChangedOwner, LintFault, Simulation, Verdict } from '../wire/index.ts';
 import { scopeWords } from './limits.ts';
-import { escapedLines, table } from './output.ts';
+import { escapedLines, type Texts, table, textsIn } from './output.ts';
 import { readPolicyFile } from './policy-file.ts';
 import { type ConfigOption, configFrom, whereIs } from './settings.ts';
 
@@ -20,21 +20,19 @@ export function simulationText({
   allowed,
   not_asked: notAsked = [],
 }: Simulation): string {
-  return [
+  return textsIn([
     `${formatCount(refused.count)} of ${counted(owners, 'owner', 'owners')} would be newly refused, ` +
       `${formatCount(allowed.count)} would be newly allowed.\n`,
-    ...changedText('NEWLY REFUSED', refused),
-    ...(graced === undefined
-      ? []
-      : [`${formatCount(graced.count)} would be newly over a limit, within its grace.\n`]),
-    ...changedText('NEWLY IN GRACE', graced ?? { count: 0, first: [] }),
-    ...changedText('NEWLY ALLOWED', allowed),
-    ...notAsked.map(per => `Limits ${scopeWords[per]} are not part of this: they decide about what comes.\n`),
-  ].join('');
+    changedText('NEWLY REFUSED', refused),
+    graced && `${formatCount(graced.count)} would be newly over a limit, within its grace.\n`,
+    graced && changedText('NEWLY IN GRACE', graced),
+    changedText('NEWLY ALLOWED', allowed),
+    notAsked.map(per => `Limits ${scopeWords[per]} are not part of this: they decide about what comes.\n`),
+  ]).join('');
 }
 
-function changedText(title: string, { count, first }: Simulation['refused']): readonly string[] {
-  if (count === 0) return [];
+function changedText(title: string, { count, first }: Simulation['refused']): Texts {
+  if (count === 0) return null;
   const shown = table(first.flatMap(rowsOf), [
     [title, row => row.user],
     ['WHAT', row => row.what],
@@ -43,25 +41,19 @@ function changedText(title: string, { count, first }: Simulation['refused']): re
     ['BY', row => row.by],
   ]);
   const more = count - first.length;
-  return [`\n${shown}`, ...(more > 0 ? [`… and ${formatCount(more)} more\n`] : [])];
+  return [`\n${shown}`, more > 0 && `… and ${formatCount(more)} more\n`];
 }
 
 /** A row for each limit: several kinds of data may come under one. */
 function rowsOf({ user, changes }: ChangedOwner) {
-  const byLimit = new Map<
-    string,
-    { readonly unit: string | null; readonly after: Verdict; readonly leaves: number }
-  >();
-  for (const { subject, unit = null, after } of changes) {
-    const key = JSON.stringify([unit, after]);
-    const known = byLimit.get(key) ?? { unit, after, leaves: 0 };
-    byLimit.set(key, { unit, after, leaves: known.leaves | leafMask(subject) });
-  }
-  return [...byLimit.values()].map(({ unit, after, leaves }) => {
+  const byLimit = Map.groupBy(changes, ({ unit, after }) => JSON.stringify([unit, after]));
+  return [...byLimit.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const { unit, after } = first;
+    const leaves = others.reduce((mask, { subject }) => mask | leafMask(subject), leafMask(first.subject));
     const { used, limit } = after;
     const use = used === null || limit === null ? nothingCovers : formatUse(used, limit);
-    const what = unit ?? subjectsWithin(leaves).join(', ');
-    return { user, what, use, by: deciderOf(after) };
+    return [{ user, what: unit ?? subjectsWithin(leaves).join(', '), use, by: deciderOf(after) }];
   });
 }
 

@@ -25,7 +25,7 @@ import {
   termsText,
   warnAtOption,
 } from './limits.ts';
-import { type Column, escapedLines, table } from './output.ts';
+import { type Column, escapedLines, table, textsIn } from './output.ts';
 import { countOf } from './settings.ts';
 
 interface RuleOptions {
@@ -188,13 +188,9 @@ function rulesTable(policy: WholePolicy): string {
   return table(policy.rules, [
     ['RULE', rule => rule.name],
     ['LIMIT', rule => [limitShown(rule.limit), ...termsText(rule)].join(', '), 'right'],
-    ['OF', rule => [rule.subjects.join(', '), ...scopeShown(rule)].join(' ')],
+    ['OF', ({ subjects, per }) => `${subjects.join(', ')}${per === 'owner' ? '' : ` ${scopeWords[per]}`}`],
     ['IN GROUPS', rule => groupsWith(policy, rule.name).join(', ') || '-'],
   ]);
-}
-
-function scopeShown({ per }: Rule): readonly string[] {
-  return per === 'owner' ? [] : [scopeWords[per]];
 }
 
 const groupHelp = 'the name of the group';
@@ -230,7 +226,7 @@ export const addGroup = resource('group', {
         rules.length === 0
           ? `${name} has no rules, so it neither allows nor refuses anything.`
           : `${name} has:`,
-        ...rules.map(rule => `  ${rule.name}: ${ruleText(rule)}`),
+        rules.map(rule => `  ${rule.name}: ${ruleText(rule)}`),
         `Members: ${users.join(', ') || 'none'}`,
       ],
     }),
@@ -307,10 +303,10 @@ export const addGroup = resource('group', {
 function groupsTable({ groups, rules }: WholePolicy): string {
   if (groups.length === 0) return 'No groups. Create one with softquota group create.\n';
   const shown = new Map(
-    rules.map(({ name, limit, mode }) => [
-      name,
-      `${name} (${limitShown(limit)}${mode === undefined ? '' : `, ${modeWords[mode]}`})`,
-    ]),
+    rules.map(({ name, limit, mode }) => {
+      const terms = textsIn([limitShown(limit), mode && modeWords[mode]]);
+      return [name, `${name} (${terms.join(', ')})`];
+    }),
   );
   return table(groups, [
     ['GROUP', group => group.name],
@@ -330,10 +326,7 @@ function poolsText({ group, pools, members }: GroupUsage): string {
     ['USED TOGETHER', pool => formatBytes(pool.used), 'right'],
     ['LIMIT', pool => formatUse(pool.used, pool.limit).limit, 'right'],
     ['PERCENT', pool => formatUse(pool.used, pool.limit).percent, 'right'],
-    [
-      'STATE',
-      pool => [stateWords[pool.state], ...(pool.mode === undefined ? [] : [modeWords[pool.mode]])].join(', '),
-    ],
+    ['STATE', ({ state, mode }) => textsIn([stateWords[state], mode && modeWords[mode]]).join(', ')],
   ]);
   const shares = table(members, [
     ['MEMBER', member => member.owner],

@@ -7,7 +7,7 @@ import { counted, formatBytes, formatCount, printable } from '../text.ts';
 import type { ScanReport } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import type { DaemonClient } from './client.ts';
-import { escapedLines, formatDuration, jsonText } from './output.ts';
+import { escapedLines, formatDuration, jsonText, type Texts } from './output.ts';
 import { clientFrom } from './settings.ts';
 import { print, tell, tellNote } from './streams.ts';
 
@@ -97,21 +97,19 @@ export function scanSummary(report: ScanReport): string {
       : (Date.parse(report.finished_at) - Date.parse(report.started_at)) / 1000;
   return escapedLines([
     `${endings[report.state]} ${counted(units, 'unit', 'units')}: ${counted(files, 'file', 'files')} in ${counted(directories, 'directory', 'directories')}, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
-    ...(report.error === null ? [] : [report.error]),
-    ...(report.drift === null
-      ? []
-      : [
-          `${counted(report.drift.units, 'unit', 'units')} had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
-        ]),
-    ...(report.unmeasured === 0
-      ? []
-      : [`${counted(report.unmeasured, 'unit', 'units')} could not be measured at all, and 0 bytes count.`]),
-    ...problems('could not be read; its last known bytes count', report.unread),
-    ...problems(null, report.faults),
+    report.error,
+    report.drift &&
+      `${counted(report.drift.units, 'unit', 'units')} had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
+    report.unmeasured > 0 &&
+      `${counted(report.unmeasured, 'unit', 'units')} could not be measured at all, and 0 bytes count.`,
+    problems('could not be read; its last known bytes count', report.unread),
+    problems(null, report.faults),
   ]);
 }
 
-function problems(what: string | null, { first, count }: ScanReport['unread']): string[] {
-  const named = first.map(({ path, why }) => `${path}: ${what === null ? why : `${what} (${why})`}`);
-  return count > first.length ? [...named, `… and ${formatCount(count - first.length)} more`] : named;
+function problems(what: string | null, { first, count }: ScanReport['unread']): Texts {
+  return [
+    first.map(({ path, why }) => `${path}: ${what === null ? why : `${what} (${why})`}`),
+    count > first.length && `… and ${formatCount(count - first.length)} more`,
+  ];
 }

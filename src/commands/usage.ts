@@ -17,8 +17,8 @@ import {
 } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, pathStep, withQuery } from './client.ts';
-import { modeWords, sizeOption, stateWords, subjectsOf } from './limits.ts';
-import { escapedLines, formatTime, table } from './output.ts';
+import { modeWords, scopeWords, sizeOption, stateWords, subjectsOf } from './limits.ts';
+import { escapedLines, formatTime, type Texts, table, textsIn } from './output.ts';
 import { countOf } from './settings.ts';
 
 interface UsageOptions {
@@ -124,11 +124,11 @@ function ownerText(report: GrowingOwner, top: number): string {
   const more = report.units.length - shown.length;
   const head = [
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateText(report)}.`,
-    ...graceLines(report),
-    ...garbageLines(report),
-    ...allowanceLines(report),
+    graceLines(report),
+    garbageLine(report),
+    allowanceLines(report),
     `Measured: ${formatTime(report.measured_at)}.`,
-    ...(growth === null ? [] : [growthText(growth)]),
+    growth && growthText(growth),
   ];
   const isShared = new Set(report.units.map(({ host }) => host)).size > 1;
   const units = table(shown, [
@@ -140,29 +140,28 @@ function ownerText(report: GrowingOwner, top: number): string {
   return `${escapedLines(head)}\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
 }
 
-function graceLines({ state, grace, reported, warned }: OwnerReport): readonly string[] {
-  const begins =
-    state === 'grace' && grace !== undefined
-      ? [`Refusals begin on ${formatTime(grace.until)}, or at ${formatBytes(grace.below)}.`]
-      : [];
-  const would =
-    reported === undefined
-      ? []
-      : [
-          `Would be refused ${reported.rule === null ? 'with the rules' : `by rule ${reported.rule}`} in report mode.`,
-        ];
-  return [...begins, ...warnedLines(warned), ...would];
+function graceLines({ state, grace, reported, warned }: OwnerReport): Texts {
+  return [
+    state === 'grace' && refusalsBegin('Refusals begin', grace),
+    warnedLine(warned),
+    reported &&
+      `Would be refused ${reported.rule === null ? 'with the rules' : `by rule ${reported.rule}`} in report mode.`,
+  ];
 }
 
-function warnedLines(warned: OwnerReport['warned']): readonly string[] {
-  if (warned === undefined || warned.used === 0) return [];
+function refusalsBegin(words: string, grace: OwnerReport['grace']): Texts {
+  return grace && `${words} on ${formatTime(grace.until)}, or at ${formatBytes(grace.below)}.`;
+}
+
+function warnedLine(warned: OwnerReport['warned']): Texts {
+  if (warned === undefined || warned.used === 0) return null;
   const { used, limit, percent } = formatUse(warned.used ?? 0, warned.limit ?? 0);
-  return [`Over the limit of rule ${warned.rule}, which only warns: ${used} of ${limit} (${percent}).`];
+  return `Over the limit of rule ${warned.rule}, which only warns: ${used} of ${limit} (${percent}).`;
 }
 
-function allowanceLines({ allowance, allowances }: OwnerReport): readonly string[] {
+function allowanceLines({ allowance, allowances }: OwnerReport): Texts {
   // The report has no `allowance` if there is no limit, or the limit is 0.
-  if (allowance === undefined) return [];
+  if (allowance === undefined) return null;
   return allowances.map(
     ({ bytes, until, why }) =>
       `${formatBytes(bytes)} of the limit are an allowance until ${formatTime(until)}: ${why}`,
@@ -176,21 +175,15 @@ function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly pe
 function stateText({ state, subject, partial, stale }: OwnerRow): string {
   const what = subject === 'size:all' ? '' : `: ${subjectWords(subject)}`;
   const words = state === 'ok' ? stateWords.ok : `${stateWords[state]}${what}`;
-  return [words, ...(partial ? ['partial'] : []), ...(stale ? ['stale'] : [])].join(', ');
+  return textsIn([words, partial && 'partial', stale && 'stale']).join(', ');
 }
 
 /** A sentence about stored bytes that do not count; none if all count. */
-export function garbageLines({
-  garbage,
-}: {
-  readonly garbage?: Verdict['garbage'] | undefined;
-}): readonly string[] {
-  if (garbage === undefined) return [];
+export function garbageLine({ garbage }: Pick<Verdict, 'garbage'>): Texts {
+  if (garbage === undefined) return null;
   const { stored, unreachable, billed, most } = garbage;
   const cut = unreachable > most ? ` (at most ${formatBytes(most)} are forgiven)` : '';
-  return [
-    `Of ${formatBytes(stored)} stored, ${formatBytes(unreachable)} are unreachable; ${formatBytes(billed)} count${cut}.`,
-  ];
+  return `Of ${formatBytes(stored)} stored, ${formatBytes(unreachable)} are unreachable; ${formatBytes(billed)} count${cut}.`;
 }
 
 export const addHistory = apiCommand<History, { range: string }>('history [owner]', {
@@ -280,66 +273,47 @@ const verdictWords = {
   not_asked: 'is not asked, since nobody knows what it is about',
 } as const;
 
-function explanationLines({ owner, reasoning }: Explained): readonly string[] {
+function explanationLines({ owner, reasoning }: Explained): readonly Texts[] {
   const { subject, settings, decision, reporting, warning } = reasoning;
-  const verdict = decision.allowed ? 'allowed' : 'refused';
   const report =
     settings.mode === 'report' && !decision.allowed
       ? ' MODE = report: the refusal is only recorded, and the action is allowed.'
       : '';
   return [
-    `${owner}, ${subjectWords(subject)} (${subject}): ${verdict}. ${reasonWords(decision)}${report}`,
-    ...graceEndLines(decision),
-    ...stepLines(reasoning),
-    ...(reporting === undefined
-      ? []
-      : [
-          `With the rules in report mode: ${reporting.decision.allowed ? 'allowed' : 'refused'}.`,
-          ...stepLines(reporting),
-        ]),
-    ...(warning === undefined
-      ? []
-      : [
-          `With the rules that only warn: ${warning.decision.allowed ? 'allowed' : 'refused'}.`,
-          ...stepLines(warning),
-        ]),
+    `${owner}, ${subjectWords(subject)} (${subject}): ${allowedOrNot(decision)}. ${reasonWords(decision)}${report}`,
+    refusalsBegin(decision.allowed ? 'Refusals begin' : 'Its grace ends or ended', decision.grace),
+    stepLines(reasoning),
+    reporting && [
+      `With the rules in report mode: ${allowedOrNot(reporting.decision)}.`,
+      stepLines(reporting),
+    ],
+    warning && [`With the rules that only warn: ${allowedOrNot(warning.decision)}.`, stepLines(warning)],
   ];
 }
 
-function stepLines({ steps, bounds = [] }: Pick<Explanation, 'bounds' | 'steps'>): readonly string[] {
+function allowedOrNot({ allowed }: { readonly allowed: boolean }): string {
+  return allowed ? 'allowed' : 'refused';
+}
+
+function stepLines({ steps, bounds = [] }: Pick<Explanation, 'bounds' | 'steps'>): Texts {
   return [
-    ...steps.flatMap(({ step, groups }) => [
+    steps.map(({ step, groups }) => [
       `${stepWords[step]}:${groups.length === 0 ? ' none, so the next step decides' : ''}`,
-      ...groups.flatMap(groupLines),
+      groups.map(groupLines),
     ]),
-    ...(bounds.length === 0 ? [] : ['Limits that are asked after these have allowed:']),
-    ...bounds.map(boundLine),
+    bounds.length > 0 && 'Limits that are asked after these have allowed:',
+    bounds.map(boundLine),
   ];
 }
-
-const boundWords = {
-  owner: 'each owner',
-  group: 'all members together',
-  repository: 'each repository',
-  push: 'each push',
-  file: 'each file',
-} as const;
 
 function boundLine(bound: NonNullable<Explanation['bounds']>[number]): string {
-  const { per, group, rule, share, subjects, used, verdict } = bound;
+  const { per, group, rule, share, subjects, used } = bound;
   const limit = formatUse(used ?? 0, bound.limit);
-  const mode = bound.mode === undefined ? '' : `, ${modeWords[bound.mode]}`;
   const stands = used === null ? limit.limit : `${limit.used} of ${limit.limit}`;
   const own = share === undefined ? '' : `, ${formatBytes(share)} by this owner`;
   const mark = bound.decided ? '*' : ' ';
-  const what = `${boundWords[per]}, group ${group}, rule ${rule}`;
-  return `  ${mark} ${what}: ${stands}${own} (${subjects.join(', ')}): ${verdictWords[verdict]}${mode}`;
-}
-
-function graceEndLines({ allowed, grace }: Explanation['decision']): readonly string[] {
-  if (grace === undefined) return [];
-  const words = allowed ? 'Refusals begin' : 'Its grace ends or ended';
-  return [`${words} on ${formatTime(grace.until)}, or at ${formatBytes(grace.below)}.`];
+  const what = `${scopeWords[per].replace(/^(of|in) /, '')}, group ${group}, rule ${rule}`;
+  return `  ${mark} ${what}: ${stands}${own} (${subjects.join(', ')}): ${ruleWords(bound)}`;
 }
 
 function reasonWords({ by }: Explanation['decision']): string {
@@ -355,10 +329,10 @@ function reasonWords({ by }: Explanation['decision']): string {
 
 type ExplainedGroup = Explanation['steps'][number]['groups'][number];
 
-function groupLines({ group, verdict, rules, decided }: ExplainedGroup): readonly string[] {
+function groupLines({ group, verdict, rules, decided }: ExplainedGroup): Texts {
   return [
-    ...(group === null ? [] : [`  group ${group} ${verdictWords[verdict]}`]),
-    ...rules.map(rule => {
+    group !== null && `  group ${group} ${verdictWords[verdict]}`,
+    rules.map(rule => {
       const { used, limit } = formatUse(rule.used, rule.limit);
       const mark = decided && rule.decided ? '*' : ' ';
       const name = rule.rule === null ? '' : `rule ${rule.rule}: `;
@@ -367,6 +341,8 @@ function groupLines({ group, verdict, rules, decided }: ExplainedGroup): readonl
   ];
 }
 
-function ruleWords({ verdict, mode }: ExplainedGroup['rules'][number]): string {
-  return `${verdictWords[verdict]}${mode === undefined ? '' : `, ${modeWords[mode]}`}`;
+type RuleVerdict = ExplainedGroup['rules'][number] | NonNullable<Explanation['bounds']>[number];
+
+function ruleWords({ verdict, mode }: RuleVerdict): string {
+  return mode === undefined ? verdictWords[verdict] : `${verdictWords[verdict]}, ${modeWords[mode]}`;
 }

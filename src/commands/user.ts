@@ -7,7 +7,7 @@ import { given } from '../given.ts';
 import * as wire from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type Created, createUnlessSame, type DaemonClient, everyRow, pathStep } from './client.ts';
-import { escapedLines, formatTime } from './output.ts';
+import { escapedLines, formatTime, type Texts } from './output.ts';
 import { ownersTable } from './usage.ts';
 
 interface FieldOptions {
@@ -59,7 +59,7 @@ export const addUser = resource('user', {
       }),
       json: ({ shown }) => shown,
       text: ({ shown, usage }) =>
-        `${escapedLines([...userLines(shown), ...quotaLines(shown)])}\n${ownersTable([usage])}`,
+        `${escapedLines([userLines(shown), quotaLines(shown)])}\n${ownersTable([usage])}`,
     }),
     apiCommand<Created<wire.User>, FieldOptions>('create <name>', {
       summary: 'create a user or an organization',
@@ -175,20 +175,20 @@ function rankOf({ type, is_admin: isAdmin }: wire.User): string {
   return isAdmin ? 'an administrator' : type === 'user' ? 'a user' : 'an organization';
 }
 
-function userLines(shown: wire.User): readonly string[] {
+function userLines(shown: wire.User): readonly Texts[] {
   const { username, full_name: fullName, email, created } = shown;
   return [
     `${username} is ${rankOf(shown)}, known since ${formatTime(created)}.`,
-    ...(fullName === '' ? [] : [`Full name: ${fullName}`]),
-    ...(email === '' ? [] : [`Email: ${email}`]),
+    fullName !== '' && `Full name: ${fullName}`,
+    email !== '' && `Email: ${email}`,
   ];
 }
 
-function quotaLines({ quota, members }: Shown): readonly string[] {
+function quotaLines({ quota, members }: Shown): Texts {
   const groups = quota.groups.map(({ name }) => name).join(', ');
   const names = members?.map(({ username, role }) => (role === 'owner' ? `${username} (owner)` : username));
   return [
-    `Groups: ${groups === '' ? 'none; [quota.default] TOTAL applies' : groups}`,
-    ...(names === undefined ? [] : [`Members: ${names.join(', ') || 'none'}`]),
+    `Groups: ${groups || 'none; [quota.default] TOTAL applies'}`,
+    names && `Members: ${names.join(', ') || 'none'}`,
   ];
 }

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { counted, formatBytes, formatCount, printable } from '../text.ts';
+import { counted, formatBytes, formatCount } from '../text.ts';
 import {
   gitlabMaintenance,
   isKeptByGitlab,
@@ -13,9 +13,9 @@ import {
 } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, withQuery } from './client.ts';
-import { escapedLines, formatTime, table } from './output.ts';
+import { escapedLines, formatTime, type Texts, table } from './output.ts';
 import { tellNote } from './streams.ts';
-import { garbageLines } from './usage.ts';
+import { garbageLine } from './usage.ts';
 
 const askAgainMs = 300;
 const shownCommands = 3;
@@ -28,10 +28,15 @@ export const addWhy = apiCommand<SpaceAnswer>('why <owner[/repository]>', {
     'each would free, and the commands for it. The worker (softquota worker) examines the repository for this.',
   arguments: ['such as alice, or alice/project'],
   after: '\nExit status: 0 shown, 1 the repository cannot be examined.',
-  ask: (client, _, asked: string) => {
-    const { owner, repository } = partsOf(asked);
+  ask: async (client, _, asked: string) => {
+    const [owner, ...rest] = asked.split('/');
     if (owner === '') throw new SoftquotaError('usage', 'expected OWNER or OWNER/REPOSITORY');
-    return spaceOf(client, owner, repository);
+    const path = withQuery('/admin/quota/space', { user: owner, repo: rest.join('/') || undefined });
+    for (;;) {
+      const found = await client.get<SpaceAnswer>({ path });
+      if (found.state !== 'running') return found;
+      await delay(askAgainMs);
+    }
   },
   text: found => (found.state === 'none' ? repositoriesText(found) : reportText(found)),
   status: ({ state, message }) => {
@@ -41,24 +46,12 @@ export const addWhy = apiCommand<SpaceAnswer>('why <owner[/repository]>', {
   },
 });
 
-function partsOf(asked: string): { readonly owner: string; readonly repository: string } {
-  const [owner = '', ...rest] = asked.split('/');
-  return { owner, repository: rest.join('/') };
-}
-
-async function spaceOf(client: DaemonClient, owner: string, repository: string): Promise<SpaceAnswer> {
-  const query = { user: owner, repo: repository === '' ? undefined : repository };
-  for (;;) {
-    const found = await client.get<SpaceAnswer>({ path: withQuery('/admin/quota/space', query) });
-    if (found.state !== 'running') return found;
-    await delay(askAgainMs);
-  }
-}
-
 function repositoriesText(found: SpaceAnswer): string {
   const { repositories } = found;
-  const sum = `${printable(found.owner)} stores ${formatBytes(found.stored_bytes)} in repositories; ${formatBytes(found.unreachable_bytes)} of it is unreachable.`;
-  const head = [sum, ...garbageLines(found)].map(line => `${line}\n`).join('');
+  const head = escapedLines([
+    `${found.owner} stores ${formatBytes(found.stored_bytes)} in repositories; ${formatBytes(found.unreachable_bytes)} of it is unreachable.`,
+    garbageLine(found),
+  ]);
   if (repositories.length === 0) return head;
   const unreachable = ({ unreachable_bytes: bytes }: RepositorySpace) =>
     bytes === null ? '-' : formatBytes(bytes);
@@ -68,50 +61,44 @@ function repositoriesText(found: SpaceAnswer): string {
     ['UNREACHABLE', unreachable, 'right'],
     ['MEASURED', each => each.fault ?? formatTime(each.measured_at)],
   ]);
-  return `${head}\n${shown}${repositories
-    .filter(({ inherited }) => inherited)
-    .map(inheritedText)
-    .join('')}`;
+  return `${head}\n${shown}${escapedLines(repositories.map(inheritedLine))}`;
 }
 
-function inheritedText({ name }: RepositorySpace): string {
-  return `${printable(name)}: what forks of a deleted project have in common. It counts for the oldest fork of that project's owner, else for the oldest fork of all.\n`;
+function inheritedLine({ name, inherited }: RepositorySpace): Texts {
+  if (!inherited) return null;
+  return `${name}: what forks of a deleted project have in common. It counts for the oldest fork of that project's owner, else for the oldest fork of all.`;
 }
 
 function reportText({ repositories, report, reported_at: at, state }: SpaceAnswer): string {
   const [repository] = repositories;
   if (repository === undefined || report === null) return '';
   const parts = [
-    headText(repository, report),
-    ...(repository.inherited ? [inheritedText(repository)] : []),
-    ...(state === 'done' ? [] : [`The figures are those of ${formatTime(at)}.\n`]),
+    escapedLines(headLines(repository, report)),
+    escapedLines(inheritedLine(repository)),
+    escapedLines(state !== 'done' && `The figures are those of ${formatTime(at)}.`),
     pathsText(report),
     refsText(report),
-    namespacesText(report),
-    lfsText(report),
-    ...(report.cut ? ['There was not enough time to examine everything.\n'] : []),
+    escapedLines(namespaceLines(report)),
+    escapedLines(lfsLines(report)),
+    escapedLines(report.cut && 'There was not enough time to examine everything.'),
   ];
   return parts.filter(part => part !== '').join('\n');
 }
 
-function headText(
+function headLines(
   { name, stored_bytes: stored, of_gitlab: isOfGitlab = false }: RepositorySpace,
   report: SpaceReport,
-): string {
-  return escapedLines([
+): Texts {
+  const goes = isOfGitlab
+    ? 'GitLab removes what is unreachable within ten days.'
+    : 'What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.';
+  return [
     `${name} takes ${formatBytes(stored)}: ${formatBytes(report.reachable_bytes)} reachable, ${formatBytes(report.unreachable_bytes)} unreachable.`,
-    ...(report.unreachable_bytes > 0
-      ? [
-          isOfGitlab
-            ? 'GitLab removes what is unreachable within ten days.'
-            : 'What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.',
-        ]
-      : []),
-    ...(report.kept_bytes > 0 ? [`.keep files hold packs of ${formatBytes(report.kept_bytes)}.`] : []),
-    ...(report.leftover_bytes > 0
-      ? [`Leftovers of broken pushes and collections take ${formatBytes(report.leftover_bytes)}.`]
-      : []),
-  ]);
+    report.unreachable_bytes > 0 && goes,
+    report.kept_bytes > 0 && `.keep files hold packs of ${formatBytes(report.kept_bytes)}.`,
+    report.leftover_bytes > 0 &&
+      `Leftovers of broken pushes and collections take ${formatBytes(report.leftover_bytes)}.`,
+  ];
 }
 
 function pathsText({ paths }: SpaceReport): string {
@@ -140,29 +127,29 @@ function refsText({ refs }: SpaceReport): string {
 
 /** The commands of the first entries, to copy; the JSON has all of them. */
 function advice(words: string, all: readonly { readonly commands: readonly string[] }[]): string {
-  const lines = all.map(({ commands }) => commands).filter(commands => commands.length > 0);
-  lines.splice(shownCommands);
-  if (lines.length === 0) return '';
-  return `${[words, ...new Set(lines.flatMap(([first = '']) => [`  ${first}`])), ...new Set(lines.flatMap(([, ...rest]) => rest.map(line => `  ${line}`)))].join('\n')}\n`;
+  const lists = all.map(({ commands }) => commands).filter(commands => commands.length > 0);
+  const shown = lists.slice(0, shownCommands);
+  const commands = new Set([...shown.map(list => list[0]), ...shown.flatMap(list => list.slice(1))]);
+  return shown.length === 0 ? '' : `${[words, ...commands].join('\n  ')}\n`;
 }
 
-function namespacesText({ namespaces }: SpaceReport): string {
-  const isGitlabs = namespaces.some(({ name }) => isKeptByGitlab(name));
-  const lines = namespaces
-    .map(({ name, refs, bytes }) => {
-      const what = name === 'reflogs' ? 'Reflogs' : `${counted(refs, 'ref', 'refs')} in ${printable(name)}`;
-      return `${what} alone ${name !== 'reflogs' && refs === 1 ? 'holds' : 'hold'} ${formatBytes(bytes)}.\n`;
-    })
-    .join('');
-  return isGitlabs ? `${lines}${gitlabMaintenance}\n` : lines;
+function namespaceLines({ namespaces }: SpaceReport): Texts {
+  return [
+    namespaces.map(({ name, refs, bytes }) => {
+      const what = name === 'reflogs' ? 'Reflogs' : `${counted(refs, 'ref', 'refs')} in ${name}`;
+      return `${what} alone ${name !== 'reflogs' && refs === 1 ? 'holds' : 'hold'} ${formatBytes(bytes)}.`;
+    }),
+    namespaces.some(({ name }) => isKeptByGitlab(name)) && gitlabMaintenance,
+  ];
 }
 
-function lfsText({ lfs }: SpaceReport): string {
-  if (lfs === null || lfs.count === 0) return '';
-  const first = lfs.largest
-    .slice(0, shownCommands)
-    .map(({ oid, bytes }) => `  ${oid} ${formatBytes(bytes)}\n`);
-  return `${counted(lfs.count, 'LFS object', 'LFS objects')} of ${formatBytes(lfs.bytes)} ${lfs.count === 1 ? 'belongs' : 'belong'} to no file of any version:\n${first.join('')}softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in the LFS store, or has the forge do it.\n`;
+function lfsLines({ lfs }: SpaceReport): Texts {
+  if (lfs === null || lfs.count === 0) return null;
+  return [
+    `${counted(lfs.count, 'LFS object', 'LFS objects')} of ${formatBytes(lfs.bytes)} ${lfs.count === 1 ? 'belongs' : 'belong'} to no file of any version:`,
+    lfs.largest.slice(0, shownCommands).map(({ oid, bytes }) => `  ${oid} ${formatBytes(bytes)}`),
+    'softquota never deletes them, and git lfs prune frees only clones: an administrator deletes them in the LFS store, or has the forge do it.',
+  ];
 }
 
 const path = '/admin/quota/reclaims';
