@@ -1,4 +1,4 @@
-/** The types of the client's answers. */
+/** The answers of the client, and its errors: a class for each reason, which `instanceof` tells apart. */
 
 /** The kinds of data that are measured. */
 export type QuotaLeaf =
@@ -88,4 +88,35 @@ export interface QuotaUsage {
   }[];
   /** The decision about each subject. */
   readonly decisions: Readonly<Record<string, QuotaStanding>>;
+}
+
+/** The quota refuses the upload. `message` is for the person who uploads. */
+export class QuotaExceededError extends Error {
+  override readonly name = 'QuotaExceededError';
+  readonly answer: QuotaAnswer;
+
+  constructor(answer: QuotaAnswer) {
+    super(answer.message);
+    this.answer = answer;
+  }
+}
+
+/** The daemon did not answer in time, or its answer cannot be understood. Another try may succeed. */
+export class QuotaUnavailableError extends Error {
+  override readonly name = 'QuotaUnavailableError';
+}
+
+/** The daemon rejects the request, such as one with an unknown subject. Another try will fail, too. */
+export class QuotaRequestError extends Error {
+  override readonly name = 'QuotaRequestError';
+  /** The HTTP status. */
+  readonly status: number;
+  /** A code of docs/errors.md, such as `unknown_path`; empty if the daemon named none. */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
 }

@@ -8,7 +8,7 @@
 
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { QuotaRequestError, QuotaUnavailableError } from './errors.ts';
+import { QuotaRequestError, QuotaUnavailableError } from './answers.ts';
 import { fieldsOf, gateJson } from './reading.ts';
 
 interface GateCall {

@@ -1,7 +1,6 @@
 /** The questions and reports of programs, and the client that takes them. */
 
-import type { QuotaAnswer, QuotaLeaf, QuotaSubject, QuotaUsage } from './answers.ts';
-import type { QuotaUnavailableError } from './errors.ts';
+import type { QuotaAnswer, QuotaLeaf, QuotaSubject, QuotaUnavailableError, QuotaUsage } from './answers.ts';
 
 export interface ClientOptions {
   /**
