@@ -2,13 +2,12 @@
 
 import { CommanderError } from 'commander';
 import { buildProgram } from './commands/index.ts';
-import { statusTold, tellNote, watchStreams } from './commands/streams.ts';
+import { statusTold, tellNote } from './commands/streams.ts';
 import { exitCodes, SoftquotaError } from './errors.ts';
 import { printable } from './text.ts';
 
 /** Runs one command line; resolves with the exit status (see docs/commands.md). */
 export async function main(args: readonly string[]): Promise<number> {
-  watchStreams();
   let status: number = exitCodes.done;
   const program = await buildProgram(code => {
     status = code;

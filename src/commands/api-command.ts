@@ -102,7 +102,7 @@ export function apiCommand<Answer, Options = unknown>(
       const nameOf = (name: string): string => String(named[name]);
       const answer = await answerOf(entry, options, args, nameOf);
       const text = outputOf(entry, answer, options, args, nameOf);
-      if (entry.isKept) await printKept(text);
+      if (entry.isKept) printKept(text);
       else print(text);
       exit(entry.status?.(answer) ?? exitCodes.done);
     });

@@ -27,7 +27,7 @@ export const addBackup = apiCommand<never>('backup <file>', {
     const json = await adminClient(() => config).get({ path: '/admin/backup' });
     const text = `${JSON.stringify(json)}\n`;
     const backup = parseBackup(text, 'the answer of the daemon');
-    if (file === '-') await printKept(text);
+    if (file === '-') printKept(text);
     else writeWhole(resolve(file), text, 0o600);
     const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
     const beside = [...(config.file === null ? [] : [config.file]), ...kept].filter(path => existsSync(path));

@@ -8,9 +8,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
 import type { Job, JobAnswer, JobOrder } from './job.ts';
-import { watchStreams } from './streams.ts';
 
-watchStreams();
 process.once('message', (order: JobOrder) => void work(order));
 // The command has ended: nobody waits for the work.
 process.once('disconnect', () => process.exit());

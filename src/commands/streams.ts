@@ -1,12 +1,14 @@
 /**
- * Writes to standard output and standard error. If that fails, the exit status is 74. A reader that is gone,
- * as with `softquota usage | head`, is no failure.
+ * Writes to standard output and standard error, and asks on a terminal. If a write fails, the exit status is
+ * 74. A reader that is gone, as with `softquota usage | head`, is no failure.
+ *
+ * Each write is complete when the function returns: on a full disk, the streams of Node would write a part
+ * without an error.
  */
 
 import { once } from 'node:events';
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { isatty } from 'node:tty';
 import { exitCodes, SoftquotaError, systemCode } from '../errors.ts';
 import { systemWords } from '../system-words.ts';
 import { counted, printable } from '../text.ts';
@@ -14,48 +16,49 @@ import { counted, printable } from '../text.ts';
 const standardOutput = 1;
 const standardError = 2;
 
-/** True while `printKept` waits for its output, and handles a failure itself. */
-let awaited = false;
-
 let errorFault: SoftquotaError | null = null;
 
-/** Prints text on standard output. Throws `input_output` if a file or a device cannot be written. */
+/**
+ * Prints text on standard output. Throws `input_output` if it cannot be written. If its reader is gone, the
+ * command ends silently.
+ */
 export function print(text: string): void {
-  if (isFile(standardOutput)) {
+  try {
     writeAll(standardOutput, text);
-  } else {
-    process.stdout.write(text);
+  } catch (error) {
+    if (systemCode(error) === 'EPIPE') process.exit(exitCodes.done);
+    throw faultOf('standard output', error);
   }
 }
 
 /**
- * Prints output that must not get lost, such as a new token. Resolves when all is written, and on the disk if
- * it is a file. Rejects with `input_output`, also if the reader is gone.
+ * Prints output that must not get lost, such as a new token, and puts it on the disk if it is a file. Throws
+ * `input_output`, also if the reader is gone.
  */
-export async function printKept(text: string): Promise<void> {
-  if (isFile(standardOutput)) {
+export function printKept(text: string): void {
+  try {
     writeAll(standardOutput, text);
     if (fstatSync(standardOutput).isFile()) syncOutput();
-    return;
+  } catch (error) {
+    throw faultOf('standard output', error);
   }
-  awaited = true;
-  await new Promise<void>((resolve, reject) => {
-    process.stdout.write(text, error => {
-      if (error) reject(outputFault(error));
-      else resolve();
-    });
-  });
-  awaited = false;
+}
+
+function syncOutput(): void {
+  try {
+    fsyncSync(standardOutput);
+  } catch (error) {
+    // Some file systems have no fsync.
+    if (systemCode(error) !== 'EINVAL' && systemCode(error) !== 'EROFS') throw error;
+  }
 }
 
 /** Writes text to standard error. If that fails, the command continues, and ends with status 74. */
 export function tell(text: string): void {
   try {
-    if (isFile(standardError)) writeAll(standardError, text);
-    else process.stderr.write(text);
+    writeAll(standardError, text);
   } catch (error) {
-    if (!(error instanceof SoftquotaError)) throw error;
-    errorFault = error;
+    if (systemCode(error) !== 'EPIPE') errorFault = faultOf('standard error', error);
   }
 }
 
@@ -74,51 +77,24 @@ export function tellUnread(places: readonly { readonly path: string; readonly re
   if (others > 0) tellNote(`… and ${counted(others, 'other place', 'other places')} that could not be read`);
 }
 
-/** Handles errors of both streams. If the reader of standard output is gone, the command ends silently. */
-export function watchStreams(): void {
-  process.stdout.on('error', (error: Error) => {
-    if (awaited) return;
-    if (systemCode(error) === 'EPIPE') process.exit(exitCodes.done);
-    const { message, exitCode } = outputFault(error);
-    tellNote(message);
-    process.exit(exitCode);
-  });
-  process.stderr.on('error', (error: Error) => {
-    if (systemCode(error) !== 'EPIPE') errorFault = faultOf('standard error', error);
-  });
-}
-
 /** The exit status of a command; not 0 if something could not be written to standard error. */
 export function statusTold(status: number): number {
   return status === exitCodes.done && errorFault !== null ? errorFault.exitCode : status;
 }
 
-/** True for files, and devices except terminals: on a full disk, Node would write a part without an error. */
-function isFile(descriptor: number): boolean {
-  const stats = fstatSync(descriptor);
-  return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
-}
+const fullPipeMs = 10;
 
 function writeAll(descriptor: number, text: string): void {
   const bytes = Buffer.from(text);
-  try {
-    for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
-  } catch (error) {
-    throw descriptor === standardOutput ? outputFault(error) : faultOf('standard error', error);
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(descriptor, bytes, written);
+    } catch (error) {
+      // Another program may have made the pipe or the terminal one that does not wait.
+      if (systemCode(error) !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fullPipeMs);
+    }
   }
-}
-
-function syncOutput(): void {
-  try {
-    fsyncSync(standardOutput);
-  } catch (error) {
-    // Some file systems have no fsync.
-    if (systemCode(error) !== 'EINVAL' && systemCode(error) !== 'EROFS') throw outputFault(error);
-  }
-}
-
-function outputFault(error: unknown): SoftquotaError {
-  return faultOf('standard output', error);
 }
 
 function faultOf(stream: string, cause: unknown): SoftquotaError {

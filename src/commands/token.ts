@@ -119,7 +119,9 @@ async function create(options: CreateOptions): Promise<number> {
     await revoke();
     throw fault;
   });
-  await printKept(options.json === true ? jsonText(made) : `${made.sha1}\n`).catch(async (fault: unknown) => {
+  try {
+    printKept(options.json === true ? jsonText(made) : `${made.sha1}\n`);
+  } catch (fault) {
     if (!(fault instanceof SoftquotaError)) throw fault;
     const became = await revoke().then(
       () => 'was revoked',
@@ -127,7 +129,7 @@ async function create(options: CreateOptions): Promise<number> {
     );
     const message = `${fault.message}; the token could not be printed, and ${became}`;
     throw new SoftquotaError(fault.code, message, { cause: fault });
-  });
+  }
   return exitCodes.done;
 }
 

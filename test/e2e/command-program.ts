@@ -5,7 +5,9 @@
  * message with its exit status and what it wrote. Ends with its parent.
  */
 
+import fs from 'node:fs';
 import { globalAgent } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import type { CommandLine, Ended } from './commands.ts';
 
 const built = new URL('../../dist/bin.js', import.meta.url).href;
@@ -13,18 +15,18 @@ const { main }: typeof import('../../src/bin.ts') = await import(built);
 
 let written: Ended = { code: 0, stdout: '', stderr: '' };
 
-/** Takes what is written to a stream. */
-function taking(stream: 'stdout' | 'stderr'): typeof process.stdout.write {
-  return (text: string | Uint8Array, ...rest: readonly unknown[]) => {
-    written = { ...written, [stream]: written[stream] + String(text) };
-    const then = rest.at(-1);
-    if (typeof then === 'function') process.nextTick(then);
-    return true;
-  };
+const { writeSync } = fs;
+
+/** Takes what is written to the streams. */
+function takingStreams(descriptor: number, bytes: Buffer, ...place: number[]): number {
+  if (descriptor !== 1 && descriptor !== 2) return writeSync(descriptor, bytes, ...place);
+  const stream = descriptor === 1 ? 'stdout' : 'stderr';
+  written = { ...written, [stream]: written[stream] + String(bytes) };
+  return bytes.byteLength;
 }
 
-process.stdout.write = taking('stdout');
-process.stderr.write = taking('stderr');
+fs.writeSync = takingStreams as typeof writeSync;
+syncBuiltinESMExports();
 process.on('disconnect', () => process.exit());
 process.on('message', async ({ args, cwd, env }: CommandLine) => {
   written = { code: 0, stdout: '', stderr: '' };
@@ -33,6 +35,5 @@ process.on('message', async ({ args, cwd, env }: CommandLine) => {
   const code = await main(args);
   globalAgent.destroy();
   process.chdir('/');
-  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
   process.send?.({ ...written, code } satisfies Ended);
 });
