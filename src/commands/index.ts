@@ -55,7 +55,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<AddC
     init: async () => (await import('./init.ts')).addInit,
     hooks: async () => (await import('./hooks.ts')).addHooks,
     serve: async () => (await import('./serve.ts')).addServe,
-    worker: async () => (await import('./worker.ts')).addWorker,
+    worker: async () => (await import('./serve.ts')).addWorker,
     'receive-pack': async () => (await import('./receive-pack.ts')).addReceivePack,
     playground: async () => (await import('./playground.ts')).addPlayground,
   },
@@ -121,7 +121,7 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
     .exitOverride();
   withConfigOption(program);
   const wanted = commandIn(args) ?? '';
-  if (wanted === '' || wanted.startsWith('-')) (await import('./state.ts')).addState(program, exit);
+  if (wanted === '' || wanted.startsWith('-')) (await import('./doctor.ts')).addState(program, exit);
   else refuseEarlyJson(program, wanted);
   await addCommands(program, exit, wanted);
   program.helpCommand('help [command]', 'print the help of a command');
