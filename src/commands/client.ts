@@ -10,7 +10,7 @@ import type { Config } from '../config/index.ts';
 import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { jsonOf } from '../parsed.ts';
 import { startCommand } from '../supervised.ts';
-import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
+import type { WholePolicy } from '../wire/index.ts';
 
 export interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -132,7 +132,7 @@ export function gateClient({ server, file = null }: Local<'socket'>): DaemonClie
 }
 
 function clientAt(
-  target: RequestOptions,
+  target: RequestOptions & { readonly headers?: Readonly<Record<string, string>> },
   prefix: string,
   shown: string,
   file: string | null = null,
@@ -141,46 +141,48 @@ function clientAt(
   const send = async (call: ApiCall): Promise<IncomingMessage> => {
     // TLS is loaded only if it is needed, so that commands that use a socket start faster.
     const begin = target.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
-    return new Promise((resolve, reject) => {
-      let answer: IncomingMessage | null = null;
-      const giveUp = (): void => {
-        (answer ?? request).destroy(new Error(`no answer within ${answerMs / 1000} s`));
-      };
-      const body = call.body === undefined ? null : JSON.stringify(call.body);
-      const request = begin(
-        {
-          ...target,
-          path: prefix + call.path,
-          method: call.method ?? 'GET',
-          // A long answer, such as a backup, may take any time while bytes are sent or received.
-          timeout: answerMs,
-          headers: {
-            ...(Array.isArray(target.headers) ? {} : target.headers),
-            Accept: 'application/json',
-            ...(body === null
-              ? {}
-              : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
-          },
-        },
-        response => {
-          clearTimeout(answering);
-          answer = response;
-          resolve(response);
-        },
-      );
-      request.on('timeout', giveUp);
-      // That timer does not cover headers that never end.
-      let answering: NodeJS.Timeout | undefined;
-      request.on('finish', () => {
-        // The answer may arrive before the whole request is sent.
-        if (answer === null) answering = setTimeout(giveUp, answerMs);
-      });
-      request.on('error', error => {
-        clearTimeout(answering);
-        reject(fault(error));
-      });
-      request.end(body ?? undefined);
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const request = begin({
+      ...target,
+      path: prefix + call.path,
+      method: call.method ?? 'GET',
+      // A long answer, such as a backup, may take any time while bytes are sent or received.
+      timeout: answerMs,
+      headers: {
+        ...target.headers,
+        Accept: 'application/json',
+        ...(body !== undefined && {
+          'Content-Type': 'application/json',
+          'Content-Length': Buffer.byteLength(body),
+        }),
+      },
     });
+    let answer: IncomingMessage | null = null;
+    const giveUp = (): void => {
+      (answer ?? request).destroy(new Error(`no answer within ${answerMs / 1000} s`));
+    };
+    // The timer of the request does not cover headers that never end.
+    let answering: NodeJS.Timeout | undefined;
+    request
+      .on('timeout', giveUp)
+      // The answer may arrive before the whole request is sent.
+      .on('finish', () => {
+        if (answer === null) answering = setTimeout(giveUp, answerMs);
+      })
+      .on('response', response => {
+        answer = response;
+        resolve(response);
+      })
+      .on('error', reject)
+      .end(body);
+    try {
+      return await promise;
+    } catch (error) {
+      throw fault(error);
+    } finally {
+      clearTimeout(answering);
+    }
   };
 
   const ask = async <Json>(call: ApiCall): Promise<Answered<Json>> => {
@@ -251,29 +253,6 @@ function unreachable(error: unknown, shown: string, file: string | null): Softqu
   return new SoftquotaError('unreachable', `no daemon answers at ${shown} (${why})${hint}`, { cause: error });
 }
 
-const path = '/admin/quota/policy';
-const mostOwners = 20;
-
 export async function policyInForce(client: DaemonClient): Promise<WholePolicy> {
-  return await client.get<WholePolicy>({ path });
-}
-
-export async function sendPolicy(
-  client: DaemonClient,
-  body: NewWholePolicy,
-  { dryRun, createUsers }: { readonly dryRun: boolean; readonly createUsers: boolean },
-): Promise<ReplacedPolicy> {
-  // If omitted, [users] AUTO_CREATE decides.
-  const creating = createUsers ? '&create_users=true' : '';
-  const call = { method: 'PUT', path: `${path}?dry_run=${dryRun}${creating}`, body } as const;
-  return await client.get<ReplacedPolicy>(call);
-}
-
-/** Tries a policy. The answer names the first owners who would be newly refused or allowed. */
-export async function simulatedPolicy(
-  client: DaemonClient,
-  body: Readonly<Record<string, unknown>>,
-): Promise<Simulation> {
-  const call = { method: 'POST', path: `/admin/quota/simulate?limit=${mostOwners}`, body } as const;
-  return await client.get<Simulation>(call);
+  return await client.get<WholePolicy>({ path: '/admin/quota/policy' });
 }

@@ -1,38 +1,42 @@
-/** Reads and writes policies as files. Limits may also be written as sizes, and graces as durations. */
+/**
+ * Reads, writes and checks policies as files. Limits may also be written as sizes, and graces as durations.
+ */
 
 import { z } from 'zod';
-import { duration } from '../config/index.ts';
+import { duration, loadConfig } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
+import type { Parsed } from '../parsed.ts';
+import type { LintSettings } from '../policy/index.ts';
 import { issueLines, parseSize, printable, printableJson } from '../text.ts';
 import * as wire from '../wire/index.ts';
 import { jsonIn, readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';
+import { escapedLines } from './output.ts';
+import { type ConfigOption, configFrom, whereIs } from './settings.ts';
+
+/** Accepts numbers also as texts that people write. */
+function numberOr(parse: (text: string) => Parsed<unknown>, expected: string) {
+  return z.unknown().transform((value, context) => {
+    if (typeof value !== 'string') return value;
+    const parsed = parse(value);
+    if (parsed.ok) return parsed.value;
+    context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; ${expected}`);
+    return z.NEVER;
+  });
+}
 
 /** Accepts `"10G"` as well as 10000000000. */
-const size = z
-  .unknown()
-  .transform((value, context) => {
-    if (typeof value !== 'string') return value;
-    const parsed = parseSize(value);
-    if (parsed.ok) return parsed.value;
-    context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; ${sizeExpected}`);
-    return z.NEVER;
-  })
-  .pipe(wire.limit);
+const size = numberOr(parseSize, sizeExpected).pipe(wire.limit);
 
 const { groups, version } = wire.newWholePolicy.shape;
 
 /** Accepts `"7d"` as well as 604800. */
-const grace = z
-  .unknown()
-  .transform((value, context) => {
-    if (typeof value !== 'string' || value === 'default') return value;
-    const parsed = duration.parse(value);
-    if (parsed.ok) return parsed.value / 1000;
-    context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; write seconds, such as 604800, or "7d"`);
-    return z.NEVER;
-  })
-  .pipe(wire.newWholeRule.shape.grace);
+const grace = numberOr(text => {
+  if (text === 'default') return { ok: true, value: text };
+  const parsed = duration.parse(text);
+  return parsed.ok ? { ok: true, value: parsed.value / 1000 } : parsed;
+}, 'write seconds, such as 604800, or "7d"').pipe(wire.newWholeRule.shape.grace);
 
 const policyFile = z.strictObject({
   /** The version in a file that was exported; ignored. */
@@ -113,4 +117,66 @@ export function draftOf({ rules, groups, settings }: Draftable): Readonly<Record
     users: users ?? undefined,
   }));
   return { rules, groups: named, settings };
+}
+
+/** Whole lines. */
+export function faultsText(faults: readonly wire.LintFault[]): string {
+  if (faults.length === 0) return 'No problems found.\n';
+  return escapedLines(faults.map(({ message }) => message));
+}
+
+/** The defaults of [quota]. */
+const defaults: LintSettings = {
+  enabled: true,
+  refuseWhen: 'exceeded',
+  uncovered: 'default',
+  precise: false,
+  mode: 'enforce',
+  warnAt: [],
+  totalBytes: -1,
+  defaultGroups: [],
+};
+
+/** Checks a policy for mistakes; `-` is standard input. Throws `invalid` if the file is no policy. */
+export async function lintFile(file: string, options: ConfigOption): Promise<readonly wire.LintFault[]> {
+  const { rules = [], groups = [], settings = {} } = readPolicyFile(file);
+  const known = knownSettings(options);
+  const { lintApart, ruleFrom } = await import('../policy/index.ts');
+  const policy = {
+    rules: rules.map(({ name, limit, subjects, per, mode }) =>
+      ruleFrom(name, {
+        limitBytes: limit,
+        ...given({ subjects: subjects ?? undefined, per: per ?? undefined, mode: mode ?? undefined }),
+      }),
+    ),
+    groups: groups.map(({ name, rules: named, users }) => ({
+      name,
+      rules: (named ?? []).map(rule => ({ name: rule })),
+      // Without a list a group keeps its members; the file does not say how many.
+      ownerIds: users?.map((_, index) => index) ?? [0],
+    })),
+  };
+  const wanted = given({
+    totalBytes: settings.total,
+    defaultGroups: settings.default_groups,
+    refuseWhen: settings.refuse_when,
+    uncovered: settings.uncovered,
+  });
+  try {
+    const faults = lintApart(policy, { ...(known ?? defaults), ...wanted });
+    const areSettingsKnown = known !== null || settings.total !== undefined || settings.uncovered === 'deny';
+    return areSettingsKnown ? faults : faults.filter(({ code }) => code !== 'uncovered_subject');
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'invalid') throw error;
+    throw new SoftquotaError('invalid', `${file}: ${error.message}`, { cause: error });
+  }
+}
+
+/** The settings of app.ini; null if no file is named, and none in the usual places can be used. */
+function knownSettings(options: ConfigOption): LintSettings | null {
+  const where = whereIs(options);
+  const isNamed = where.file !== undefined || (where.env.SOFTQUOTA_CONFIG ?? '') !== '';
+  if (isNamed) return configFrom(options).quota;
+  const loaded = loadConfig(where);
+  return loaded.ok ? loaded.config.quota : null;
 }

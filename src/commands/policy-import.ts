@@ -1,13 +1,24 @@
-/** `softquota policy import`: shows what a policy would change, and then changes exactly that, or nothing. */
+/**
+ * `softquota policy import`: shows what a policy would change and whom it would refuse or allow, and then
+ * changes exactly that, or nothing.
+ */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { formatCount, printable } from '../text.ts';
-import type { NewWholePolicy, ReplacedPolicy, Rule, WholePolicy } from '../wire/index.ts';
-import { type DaemonClient, policyInForce, sendPolicy, simulatedPolicy } from './client.ts';
-import { limitShown, ruleText } from './limits.ts';
-import { escapedLines, jsonText } from './output.ts';
+import { leafMask, subjectsWithin } from '../quota/index.ts';
+import { counted, formatCount, formatUse, printable } from '../text.ts';
+import type {
+  ChangedOwner,
+  NewWholePolicy,
+  ReplacedPolicy,
+  Rule,
+  Simulation,
+  Verdict,
+  WholePolicy,
+} from '../wire/index.ts';
+import { type DaemonClient, policyInForce } from './client.ts';
+import { limitShown, ruleText, scopeWords } from './limits.ts';
+import { escapedLines, jsonText, type Texts, table, textsIn } from './output.ts';
 import { draftOf, readPolicyFile } from './policy-file.ts';
-import { simulationText } from './policy-trial.ts';
 import type { CommonOptions } from './settings.ts';
 import { confirmed, print } from './streams.ts';
 
@@ -48,6 +59,28 @@ export async function importPolicy(
     print(jsonText({ imported: goesOn, difference, created_users: after.created_users, simulation: trial }));
   } else if (goesOn) print('\nImported. The policy is in force.\n');
   return exitCodes.done;
+}
+
+async function sendPolicy(
+  client: DaemonClient,
+  body: NewWholePolicy,
+  { dryRun, createUsers }: { readonly dryRun: boolean; readonly createUsers: boolean },
+): Promise<ReplacedPolicy> {
+  // If omitted, [users] AUTO_CREATE decides.
+  const creating = createUsers ? '&create_users=true' : '';
+  const path = `/admin/quota/policy?dry_run=${dryRun}${creating}`;
+  return await client.get<ReplacedPolicy>({ method: 'PUT', path, body });
+}
+
+const mostOwners = 20;
+
+/** Tries a policy. The answer names the first owners who would be newly refused or allowed. */
+export async function simulatedPolicy(
+  client: DaemonClient,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Simulation> {
+  const path = `/admin/quota/simulate?limit=${mostOwners}`;
+  return await client.get<Simulation>({ method: 'POST', path, body });
 }
 
 /** The policy in a file. Throws `invalid` if it has settings, or lacks rules or groups. */
@@ -160,19 +193,19 @@ function groupLine({ name, rules, users }: ChangedGroup): string {
     ['user', '-', users.removed],
   ] as const;
   const told = parts.flatMap(([what, sign, names]) =>
-    names.length === 0 ? [] : [`${sign} ${counted(what, names)}`],
+    names.length === 0 ? [] : [`${sign} ${listed(what, names)}`],
   );
   return `~ group ${name}: ${told.join('; ')}`;
 }
 
 function contentOf({ rules, users }: WholeGroup): string {
-  return `${rules.length === 0 ? 'no rules' : counted('rule', rules)}; ${users.length === 0 ? 'nobody' : counted('user', users)}`;
+  return `${rules.length === 0 ? 'no rules' : listed('rule', rules)}; ${users.length === 0 ? 'nobody' : listed('user', users)}`;
 }
 
 /** Number of names that are listed; others are only counted. */
 const mostNames = 8;
 
-function counted(what: string, names: readonly string[]): string {
+function listed(what: string, names: readonly string[]): string {
   const more = names.length - mostNames;
   const named = names.slice(0, mostNames).join(', ');
   return `${names.length === 1 ? what : `${formatCount(names.length)} ${what}s`} ${named}${more > 0 ? ` and ${formatCount(more)} more` : ''}`;
@@ -212,4 +245,56 @@ function nameOf({ name }: Named): string {
 
 function isNothing({ added, removed }: Changed<unknown>): boolean {
   return added.length === 0 && removed.length === 0;
+}
+
+/** Whole lines. */
+export function simulationText({
+  owners,
+  refused,
+  graced,
+  allowed,
+  not_asked: notAsked = [],
+}: Simulation): string {
+  return textsIn([
+    `${formatCount(refused.count)} of ${counted(owners, 'owner', 'owners')} would be newly refused, ` +
+      `${formatCount(allowed.count)} would be newly allowed.\n`,
+    changedText('NEWLY REFUSED', refused),
+    graced && `${formatCount(graced.count)} would be newly over a limit, within its grace.\n`,
+    graced && changedText('NEWLY IN GRACE', graced),
+    changedText('NEWLY ALLOWED', allowed),
+    notAsked.map(per => `Limits ${scopeWords[per]} are not part of this: they decide about what comes.\n`),
+  ]).join('');
+}
+
+function changedText(title: string, { count, first }: Simulation['refused']): Texts {
+  if (count === 0) return null;
+  const shown = table(first.flatMap(rowsOf), [
+    [title, row => row.user],
+    ['WHAT', row => row.what],
+    ['USED', row => row.use.used, 'right'],
+    ['LIMIT', row => row.use.limit, 'right'],
+    ['BY', row => row.by],
+  ]);
+  const more = count - first.length;
+  return [`\n${shown}`, more > 0 && `… and ${formatCount(more)} more\n`];
+}
+
+/** A row for each limit: several kinds of data may come under one. */
+function rowsOf({ user, changes }: ChangedOwner) {
+  const byLimit = Map.groupBy(changes, ({ unit, after }) => JSON.stringify([unit, after]));
+  return [...byLimit.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const { unit, after } = first;
+    const leaves = others.reduce((mask, { subject }) => mask | leafMask(subject), leafMask(first.subject));
+    const { used, limit } = after;
+    const use = used === null || limit === null ? nothingCovers : formatUse(used, limit);
+    return [{ user, what: unit ?? subjectsWithin(leaves).join(', '), use, by: deciderOf(after) }];
+  });
+}
+
+const nothingCovers = { used: '-', limit: 'no rule' };
+
+function deciderOf({ group, rule }: Verdict): string {
+  if (group === null) return '[quota.default] TOTAL';
+  return rule === null ? `group ${group}` : `rule ${rule} of ${group}`;
 }

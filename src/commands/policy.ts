@@ -6,12 +6,17 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, printable } from '../text.ts';
 import type { LintFault, NewWholePolicy, Simulation } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import { policyInForce, simulatedPolicy } from './client.ts';
+import { policyInForce } from './client.ts';
 import { writeWhole } from './files.ts';
 import { type ForgejoOption, policyOfForgejo } from './forgejo.ts';
-import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
-import { type ImportOptions, importPolicy, policyInFile } from './policy-import.ts';
-import { faultsText, lintFile, simulationText } from './policy-trial.ts';
+import { draftOf, faultsText, lintFile, policyText, readPolicyFile } from './policy-file.ts';
+import {
+  type ImportOptions,
+  importPolicy,
+  policyInFile,
+  simulatedPolicy,
+  simulationText,
+} from './policy-import.ts';
 import { type ConfigOption, clientFrom } from './settings.ts';
 import { printKept, tell } from './streams.ts';
 
@@ -40,7 +45,7 @@ export const addPolicy = resource('policy', {
         const shown = await policyInForce(clientFrom(options));
         const text = policyText(shown, options.users);
         if (file === '-') {
-          await printKept(text);
+          printKept(text);
           return exitCodes.done;
         }
         writeWhole(resolve(file), text, 0o644);
