@@ -3,14 +3,26 @@
 import { systemAccounts } from '../accounts.ts';
 import type { RecognisedLayout, Sized, Survey } from '../doctor/index.ts';
 import { triedSchemaVersion, unownedReasons } from '../forge/index.ts';
+import type { ObservedForge } from '../health/index.ts';
 import { ownerKey } from '../quota/index.ts';
 import { counted, formatBytes, formatCount, shellQuoted } from '../text.ts';
-import type { Measured } from './first-measure.ts';
+import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import type { ProposedLimit } from './init-config.ts';
 import type { ForgeReport } from './init-forge.ts';
 import { type NewWorker, systemFile } from './new-config.ts';
 import { escapedLines, type Texts, table } from './output.ts';
 import { scanSummary } from './scan.ts';
+
+export interface Measured {
+  readonly scan: ScanReport;
+  readonly owners: number;
+  /** Bytes of all owners. */
+  readonly total: number;
+  /** At most as many owners as one answer has, the largest first. */
+  readonly largest: readonly OwnerRow[];
+  /** The first reading of the forge's database; null if the configuration names none. */
+  readonly forge: ObservedForge | null;
+}
 
 export interface InitReport
   extends Pick<Survey, 'layout' | 'root' | 'evidence' | 'advice' | 'repositories'>,

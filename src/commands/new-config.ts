@@ -85,23 +85,32 @@ function ownerOf(directory: string): NewPlaces['account'] {
 export function makeDirectories(file: string, { directories, account }: NewPlaces): void {
   for (const { path, mode } of [{ path: dirname(file), mode: 0o755 }, ...directories]) {
     if (existsSync(path)) continue;
-    try {
+    creating(path, () => {
       mkdirSync(path);
       chmodSync(path, mode);
       if (account !== null && path !== dirname(file)) chownSync(path, account.uid, account.gid);
-    } catch (error) {
-      throw notCreated(path, error);
-    }
+    });
   }
 }
 
-/** Throws `conflict` if the name exists, even as a broken symbolic link. */
-export function refuseExisting(file: string): void {
+/** Makes a file or a directory. Throws `input_output` or `not_permitted`, which names it. */
+function creating<T>(path: string, make: () => T): T {
   try {
-    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
+    return make();
   } catch (error) {
-    throw notCreated(file, error);
+    if (error instanceof SoftquotaError || systemCode(error) === null) throw error;
+    throw fileFault(`${path} cannot be created`, error);
   }
+}
+
+/** Returns true if the name exists, even as a broken symbolic link. */
+function isTaken(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Throws `conflict` if the name exists. */
+export function refuseExisting(file: string): void {
+  if (!creating(file, () => isTaken(file))) return;
   const message = `${file} exists and is not changed; choose another file with --config, or move it away`;
   throw new SoftquotaError('conflict', message);
 }
@@ -129,16 +138,7 @@ export function writeNew(file: string, text: string): void {
 }
 
 function drafted<T>(file: string, text: string, use: (draft: string) => T): T {
-  try {
-    return withDraft(file, text, 0o644, use);
-  } catch (error) {
-    if (error instanceof SoftquotaError || systemCode(error) === null) throw error;
-    throw notCreated(file, error);
-  }
-}
-
-function notCreated(path: string, cause: unknown): SoftquotaError {
-  return fileFault(`${path} cannot be created`, cause);
+  return creating(file, () => withDraft(file, text, 0o644, use));
 }
 
 export interface NewWorker {
@@ -173,22 +173,15 @@ export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'ui
   if (runsAs !== 0 && runsAs !== uid) {
     throw new SoftquotaError('usage', `--worker: run this as root, or as ${user}, who owns the repositories`);
   }
-  const isUnit = runsAs === 0 && file === systemFile && hasUnit('softquota-worker.service');
   const group = groupName(gid);
-  const socket = `[Socket]\nSocketGroup=${group}\nSocketMode=0660\n`;
-  const service = `[Service]\nUser=${user}\n`;
-  return {
-    user,
-    group: runsAs === 0 ? group : null,
-    units: isUnit
-      ? [
-          { path: `${dropIns}/softquota-trusted.socket.d/worker.conf`, text: `${written}\n${socket}` },
-          ...(user === usualUser
-            ? []
-            : [{ path: `${dropIns}/softquota-worker.service.d/user.conf`, text: `${written}\n${service}` }]),
-        ]
-      : [],
-  };
+  const units: { path: string; text: string }[] = [];
+  const addUnit = (path: string, text: string) =>
+    units.push({ path: `${dropIns}/${path}`, text: `${written}\n${text}` });
+  if (runsAs === 0 && file === systemFile && hasUnit('softquota-worker.service')) {
+    addUnit('softquota-trusted.socket.d/worker.conf', `[Socket]\nSocketGroup=${group}\nSocketMode=0660\n`);
+    if (user !== usualUser) addUnit('softquota-worker.service.d/user.conf', `[Service]\nUser=${user}\n`);
+  }
+  return { user, group: runsAs === 0 ? group : null, units };
 }
 
 function hasUnit(name: string): boolean {
@@ -198,12 +191,9 @@ function hasUnit(name: string): boolean {
 /** Writes the drop-ins for systemd; existing files stay as they are. */
 export function writeUnits({ units }: NewWorker): void {
   for (const { path, text } of units) {
-    try {
+    creating(path, () => {
       mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
-      writeFileSync(path, text, { flag: 'wx', mode: 0o644 });
-    } catch (error) {
-      throw notCreated(path, error);
-    }
+      if (!isTaken(path)) writeFileSync(path, text, { flag: 'wx', mode: 0o644 });
+    });
   }
 }

@@ -67,7 +67,7 @@ t.test('nothing else in src/ reads an untrusted file, or runs a program without 
     'api/web.ts': 'the web UI of this package',
     'bounded/file.ts': 'this module',
     'bounded/program.ts': 'this module',
-    'commands/first-measure.ts': 'directories',
+    'commands/init-work.ts': 'directories',
     'commands/files.ts': 'the file that whoever runs the command names, or standard input',
     'commands/job.ts': 'the process that does the work, which is left behind when a disk hangs',
     'commands/receive-pack.ts': 'git, for as long as the push takes',
