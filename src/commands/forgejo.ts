@@ -6,7 +6,7 @@
  */
 
 import { z } from 'zod';
-import { messageOf, SoftquotaError } from '../errors.ts';
+import { type ErrorCode, messageOf, SoftquotaError } from '../errors.ts';
 import { jsonOf } from '../parsed.ts';
 import { issueLines, printable } from '../text.ts';
 import { limit, type NewWholePolicy, rule } from '../wire/index.ts';
@@ -92,24 +92,22 @@ async function get<T>({ address, token }: Server, path: string, schema: z.ZodTyp
   if (status !== 200) {
     const said = messageIn(json) ?? '';
     const words = `status ${status}${said === '' ? '' : `: ${said}`}`;
-    const refused = (code: 'unauthenticated' | 'not_permitted' | 'not_found', hint: string) =>
-      new SoftquotaError(code, printable(`${where}: ${words}${hint}`));
-    if (status === 401) throw refused('unauthenticated', '');
-    if (status === 403) throw refused('not_permitted', ` (${rightsNeeded})`);
-    if (status === 404) throw refused('not_found', ` (${quotaNeeded})`);
-    throw unreachable(`${words}${redirection(status)}`);
+    const [code, hint] = refusals[status] ?? ['unreachable', ''];
+    const isMoved = status >= 300 && status < 400;
+    const mend = isMoved ? '; give the address that it leads to' : hint;
+    throw new SoftquotaError(code, printable(`${where}: ${words}${mend}`));
   }
   const read = schema.safeParse(json);
   if (!read.success) throw unreachable(`not the answer of a Forgejo: ${issueLines(read.error).join('; ')}`);
   return read.data;
 }
 
-const rightsNeeded = 'the token needs an administrator and the scope read:admin';
-const quotaNeeded = 'it needs Forgejo 9 or later with [quota] ENABLED = true';
-
-function redirection(status: number): string {
-  return status >= 300 && status < 400 ? '; give the address that it leads to' : '';
-}
+/** The code and a hint for each status that has one. */
+const refusals: Readonly<Record<number, readonly [ErrorCode, hint: string]>> = {
+  401: ['unauthenticated', ''],
+  403: ['not_permitted', ' (the token needs an administrator and the scope read:admin)'],
+  404: ['not_found', ' (it needs Forgejo 9 or later with [quota] ENABLED = true)'],
+};
 
 async function textOf(response: Response): Promise<string> {
   const decoder = new TextDecoder();
