@@ -4,7 +4,7 @@
  */
 
 import { dirname } from 'node:path';
-import { SoftquotaError } from '../errors.ts';
+import { badParameter, SoftquotaError } from '../errors.ts';
 import type { Upload } from '../layout/index.ts';
 import type { Action, ActionThings, Ledger, OwnerDecision } from '../ledger/index.ts';
 import {
@@ -91,45 +91,26 @@ interface Question {
 /** Answers a check. It returns a promise only if an unknown path has to be looked up on the disk. */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
   const since = performance.now();
-  const asked = askedIn(services, parameters);
-  if (asked.question !== null) {
-    const reply = answerQuestion(services, asked.question);
-    services.metrics?.took(performance.now() - since);
-    return reply;
-  }
-  return locatedUnit(services, asked.path).then(unit => answerQuestion(services, asked.about(unit)));
+  const question = askedQuestion(services, parameters);
+  if (question instanceof Promise) return question.then(asked => answerQuestion(services, asked));
+  const reply = answerQuestion(services, question);
+  services.metrics?.took(performance.now() - since);
+  return reply;
 }
 
-/** Reads the question, and looks up the unit of a path. */
-export async function askedQuestion(services: GateServices, parameters: Parameters): Promise<Question> {
-  const asked = askedIn(services, parameters);
-  return asked.question ?? asked.about(await locatedUnit(services, asked.path));
-}
-
-/** Looks up an unknown path on the disk, and the owner's name in the forge's database. */
-async function locatedUnit(services: GateServices, path: string): Promise<LocatedUnit> {
-  const unit = await services.locate(path);
-  if (unit.owner !== null) await services.settleOwner(unit.owner, false);
-  return unit;
-}
-
-type AskedCheck =
-  | { readonly question: Question }
-  /** The unit of this path has to be looked up first. */
-  | { readonly question: null; readonly path: string; about(unit: LocatedUnit): Question };
-
-function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
+/** Reads the question. Looks up an unknown path on the disk, and its owner's name in the forge's database. */
+export function askedQuestion(services: GateServices, parameters: Parameters): Question | Promise<Question> {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? null : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const push = pushIn(parameters);
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
-    const ownerName = askedOwnerIn(parameters, ledger);
+    const ownerName = askedOwnerIn(parameters, services.ledger);
     if (subject === null) {
-      throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
+      throw badParameter('subject is missing: it is required with owner');
     }
-    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push } };
+    return { ownerName, subject, unit: null, sizeBytes, actor, push };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
@@ -139,8 +120,14 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     push,
   });
   const path = pathIn(text);
-  const known = knownUnitAt(ledger, path);
-  return known === null ? { question: null, path, about } : { question: about(known) };
+  const known = knownUnitAt(services.ledger, path);
+  return known === null ? locatedUnit(services, path).then(about) : about(known);
+}
+
+async function locatedUnit(services: GateServices, path: string): Promise<LocatedUnit> {
+  const unit = await services.locate(path);
+  if (unit.owner !== null) await services.settleOwner(unit.owner, false);
+  return unit;
 }
 
 function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit: LocatedUnit } {

@@ -21,23 +21,29 @@ import {
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
-import { BodyRoom } from './body-room.ts';
 import { answerCheck } from './check.ts';
-import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, answerObjects, isLfsBatch, lfsPrefix, longestObjectsBytes } from './lfs.ts';
 import { answerPush, pushAddress } from './push/request.ts';
 import {
+  answerSource,
   changed,
   changedTrusted,
   changeReservation,
+  claims,
+  claimsNested,
+  longestClaimsBytes,
+  longestSetMs,
   ownerQuota,
   reservationsAddress,
   reserve,
+  sources,
+  sourcesAddress,
   units,
   usage,
 } from './reports.ts';
 import {
+  BodyRoom,
   faultReply,
   type Nested,
   type Parameters,
@@ -48,7 +54,6 @@ import {
   sendAnswer,
 } from './request.ts';
 import type { GateServices, Health } from './services.ts';
-import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';
 import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
 
 interface Route {

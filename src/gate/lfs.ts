@@ -26,7 +26,6 @@ import { type Upload, uploadsOf, withoutBase } from '../layout/index.ts';
 import { jsonOf } from '../parsed.ts';
 import { hasBounds, type Incoming, refusal } from '../quota/index.ts';
 import { excerpt, printable } from '../text.ts';
-import type { BodyRoom } from './body-room.ts';
 import {
   answered,
   askedQuestion,
@@ -37,7 +36,7 @@ import {
   startUpload,
 } from './check.ts';
 import { helpAfter } from './refusal-text.ts';
-import { bodyOf, type Parameters, type Reply, replyWith, requestAddress } from './request.ts';
+import { type BodyRoom, bodyOf, type Parameters, type Reply, replyWith, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 
 /** A proxy may pass on batches below this address. */

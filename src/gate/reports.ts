@@ -1,19 +1,26 @@
 /**
- * Reports of hooks and trusted programs: a unit has changed, by how much, or how large a reported unit is.
- * Also the answers about the usage of an owner.
+ * Reports of hooks and trusted programs: a unit has changed, by how much, how large a reported unit is, all
+ * units of a source, or the claims about a user. Also the answers about the usage of an owner.
  *
  * `/v1/reservations` reserves room for an upload until its bytes are known. It is decided like a check.
  * Reserved bytes count as used until the reservation is released, its data is reported, or it expires.
  * Everybody who can connect may reserve; only a client that knows the id can change the reservation.
+ *
+ * `/v1/sources` is for programs that report their units in complete sets. A set may have a hundred megabytes,
+ * so it is read in pieces, each one after the previous one was processed. It may take as long as data keeps
+ * coming.
  */
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { SoftquotaError } from '../errors.ts';
+import { finished } from 'node:stream/promises';
+import { JsonFault, readJson } from '../bounded/index.ts';
+import { badParameter, SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
-import type { Reservation } from '../ledger/index.ts';
-import { asTree, type Group, refusal, standing, subjects, totalOf } from '../quota/index.ts';
-import { formatBytes, isoTime, printable } from '../text.ts';
+import { forgeSource, type Reservation, type SourceReport } from '../ledger/index.ts';
+import type { Claims } from '../oauth/index.ts';
+import { asTree, type Group, nameFault, refusal, standing, subjects, totalOf } from '../quota/index.ts';
+import { counted, formatBytes, isoTime, printable } from '../text.ts';
 import { answered, askedQuestion, decidedFirstByDisk, pushId, thingsOf, verdictWithWords } from './check.ts';
 import {
   askedOwnerIn,
@@ -27,6 +34,7 @@ import {
   type Reply,
   replyWith,
   requestAddress,
+  required,
   secondsIn,
 } from './request.ts';
 import type { GateServices } from './services.ts';
@@ -59,7 +67,9 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   );
   const reply = answered(services, question, admission);
   const [reservation] = 'reservations' in admission ? admission.reservations : [];
-  return reservation === undefined ? reply : { ...shown(services, reservation, 201), decision: 'allowed' };
+  return reservation === undefined
+    ? reply
+    : { ...reservationShown(services, reservation, 201), decision: 'allowed' };
 }
 
 /** Returns the reservation with this id if a client made it; null if there is none, or if it has expired. */
@@ -87,14 +97,14 @@ export async function changeReservation(
   }
   if (request.method === 'PUT') {
     const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
-    return shown(services, reservations.renew(reservation, seconds), 200);
+    return reservationShown(services, reservations.renew(reservation, seconds), 200);
   }
   reservations.release(reservation);
   return replyWith(204, {}, '');
 }
 
 /** Answers with a reservation. The text form is only the id, for shell scripts. */
-function shown({ ledger }: GateServices, { id, expiresAt }: Reservation, status: number): Reply {
+function reservationShown({ ledger }: GateServices, { id, expiresAt }: Reservation, status: number): Reply {
   return replyWith(status, { id, expires_at: ledger.reservations.timeOf(expiresAt) }, `${id}\n`);
 }
 
@@ -103,7 +113,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
   const reservation = reservationIn(services, parameters);
   const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
   if (text === '') {
-    if (!parameters.has('owner')) throw new SoftquotaError('bad_parameter', 'path is missing');
+    if (!parameters.has('owner')) throw badParameter('path is missing');
     const message =
       'owner, subject and delta are accepted only on the trusted socket ([server] TRUSTED_SOCKET)';
     throw new SoftquotaError('not_trusted', message);
@@ -212,4 +222,165 @@ export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parame
     ...(page === null ? [] : [`My usage: ${page}`]),
   ];
   return replyWith(200, json, `${lines.join('\n')}\n`);
+}
+
+export const sourcesAddress = '/v1/sources';
+
+export const longestSetMs = 3_600_000;
+
+/** A source that does not say how long its figures are valid has to report once a day. */
+const usualStaleAfter = 86_400;
+const longestStaleAfter = 366 * 86_400;
+
+/** `/v1/sources`: lists the sources. */
+export function sources({ ledger }: GateServices): Reply {
+  const { list } = ledger.sources;
+  return replyWith(200, { sources: list.map(sourceReportShown) }, list.map(lineOf).join(''));
+}
+
+/** `GET`, `PUT` and `DELETE /v1/sources/NAME`. */
+export async function answerSource(
+  services: GateServices,
+  parameters: Parameters,
+  request: IncomingMessage,
+): Promise<Reply> {
+  const name = nameIn(requestAddress(request));
+  switch (request.method) {
+    case 'PUT':
+      mustBeFree(name);
+      return put(services, name, parameters, request);
+    case 'DELETE':
+      mustBeFree(name);
+      await services.ledger.sources.remove(name);
+      return replyWith(204, null, '');
+    default:
+      return one(services, name);
+  }
+}
+
+function one({ ledger }: GateServices, name: string): Reply {
+  const report = ledger.sources.report(name);
+  if (report === undefined) throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
+  return replyWith(200, sourceReportShown(report), lineOf(report));
+}
+
+async function put(
+  { ledger }: GateServices,
+  name: string,
+  parameters: Parameters,
+  request: IncomingMessage,
+): Promise<Reply> {
+  try {
+    const seconds = secondsIn(parameters, 'stale_after', usualStaleAfter, longestStaleAfter);
+    const { units, owners } = await ledger.sources.put(name, seconds * 1000, piecesOf(request));
+    return replyWith(200, { units, owners }, `${units} units of ${owners} owners\n`);
+  } catch (error) {
+    // A client whose connection is cut while it sends does not read the answer.
+    request.resume();
+    await finished(request, { writable: false }).catch(() => {});
+    throw error;
+  }
+}
+
+async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    // If the reading ends early, `put` discards the rest of the body.
+    yield* request.iterator({ destroyOnReturn: false });
+  } catch (cause) {
+    throw badParameter('the body is incomplete', { cause });
+  }
+  // From here on the disk takes time, which must not count as the client's silence.
+  request.socket.setTimeout(0);
+}
+
+/** Throws `conflict` for the source in which the daemon itself keeps the figures of a forge's database. */
+function mustBeFree(name: string): void {
+  if (name !== forgeSource) return;
+  const message = `${forgeSource} is softquota's own source ([forge] in app.ini): choose another name`;
+  throw new SoftquotaError('conflict', message);
+}
+
+function nameIn(address: string): string {
+  const text = address.slice(sourcesAddress.length + 1);
+  let name: string;
+  try {
+    name = decodeURIComponent(text);
+  } catch (cause) {
+    throw badParameter('the name of the source is not percent-encoded UTF-8', { cause });
+  }
+  const why = nameFault(name);
+  if (why === null) return name;
+  throw badParameter(`the source is "${printable(name)}", which is no name: ${why}`);
+}
+
+function sourceReportShown({
+  name,
+  units,
+  owners,
+  bytes,
+  reportedAt,
+  staleAfterMs,
+  isStale,
+}: SourceReport): object {
+  return {
+    name,
+    units,
+    owners,
+    bytes,
+    reported_at: isoTime(reportedAt),
+    stale_after: staleAfterMs / 1000,
+    stale: isStale,
+  };
+}
+
+function lineOf({ name, units, owners, bytes, reportedAt, isStale }: SourceReport): string {
+  const when = `${isoTime(reportedAt)}${isStale ? ', stale' : ''}`;
+  return `${printable(name)}: ${counted(units, 'unit', 'units')} of ${counted(owners, 'owner', 'owners')}, ${formatBytes(bytes)}, reported at ${when}\n`;
+}
+
+/** Limit of JSON values: enough for all groups and the other fields of an ID token. */
+const mostValues = 50_000;
+
+export const claimsNested = { names: new Set(['claims', 'try']), mostValues } as const;
+
+/** Enough for ten thousand groups; parsing more would delay other requests. */
+export const longestClaimsBytes = 1024 * 1024;
+
+/**
+ * `/v1/claims`: applies the claims of a provider about a user, sent by a forge's sign-in, an SSO proxy or a job.
+ */
+export async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
+  const user = required(parameters, 'user');
+  const fault = nameFault(user);
+  if (fault !== null) throw badParameter(`user is not a valid name: ${fault}`);
+  const source = required(parameters, 'source');
+  const isTrial = trialIn(parameters.get('try') ?? '');
+  const done = await services.synchronize({ user, source, claims: claimsIn(parameters), isTrial });
+  const { outcome, groups, added, removed, skipped, ignored } = done;
+  const json = { groups, added, removed, outcome, skipped, ignored };
+  return replyWith(200, json, `${printable(groups.join(', '))}\n`);
+}
+
+/** Parses the claims: a JSON object, or its text in a form. */
+function claimsIn(parameters: Parameters): Claims {
+  const text = required(parameters, 'claims');
+  const expected = 'where a JSON object is expected, such as the payload of an ID token';
+  let found: unknown;
+  try {
+    found = readJson(text, mostValues);
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    throw badParameter(`claims is not valid JSON: ${error.message}, ${expected}`);
+  }
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) {
+    throw badParameter(`claims is something else, ${expected}`);
+  }
+  // Code that reads a claim checks its type.
+  return found as Claims;
+}
+
+function trialIn(text: string): boolean {
+  if (text === 'true') return true;
+  if (text === 'false' || text === '') return false;
+  throw badParameter('try is not true or false');
 }

@@ -23,7 +23,6 @@ const longestBodyBytes = 64 * 1024;
 const mostParameters = 100;
 
 const none: Parameters = new Map();
-const noNames: ReadonlySet<string> = new Set();
 
 export function requestAddress(request: IncomingMessage): string {
   const url = request.url ?? '/';
@@ -53,10 +52,71 @@ export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): 
       if (length <= mostBytes) resolve(Buffer.concat(chunks));
       else reject(tooLong(mostBytes));
     });
-    request.once('error', cause =>
-      reject(new SoftquotaError('bad_parameter', 'the body is incomplete', { cause })),
-    );
+    request.once('error', cause => reject(badParameter('the body is incomplete', { cause })));
   });
+}
+
+/** Nearly all requests are shorter; these never wait. */
+const shortBytes = 16 * 1024;
+/** Number of long requests that are held at the same time. */
+const mostLong = 64;
+
+/** Limits the memory for long requests: when too many are held, further ones wait unread. */
+export class BodyRoom {
+  #long = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /**
+   * Reads a body, and keeps its place until it is used. Rejects as `bodyOf` and `use` do, or if the client
+   * disconnects while it waits.
+   */
+  async read<Answer>(
+    request: IncomingMessage,
+    mostBytes: number | undefined,
+    use: (body: Buffer) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
+    const leave = await this.#enter(request);
+    try {
+      return await use(await bodyOf(request, mostBytes));
+    } finally {
+      leave();
+    }
+  }
+
+  /** Resolves with a function that frees the place. */
+  async #enter(request: IncomingMessage): Promise<() => void> {
+    const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+    if (length <= shortBytes) return () => {};
+    if (this.#long >= mostLong) await this.#turn(request);
+    else this.#long++;
+    return () => this.#leave();
+  }
+
+  /** Waits until another request hands over its place. */
+  #turn(request: IncomingMessage): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const enter = () => {
+      request.off('close', gone);
+      resolve();
+    };
+    const gone = () => {
+      this.#waiting.delete(enter);
+      reject(badParameter('the asker has gone'));
+    };
+    request.once('close', gone);
+    this.#waiting.add(enter);
+    return promise;
+  }
+
+  #leave(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#long--;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
+  }
 }
 
 function tooLong(mostBytes: number): SoftquotaError {
@@ -118,15 +178,15 @@ function parseJson(body: Buffer, nested: Nested | undefined): Parameters {
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) {
     throw badParameter('the body is not a JSON object');
   }
-  const found = flat(whole, nested?.names ?? noNames);
-  // Finding the spelling of numbers takes a call for each value, so it is done only if there is a number.
-  const hasNumbers = Object.values(whole).some(value => typeof value === 'number');
-  return nested === undefined && hasNumbers ? asWritten(text, found) : found;
+  return flat(whole, nested?.names);
 }
 
+/** Parses JSON, with each number as the text that stands for it. */
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, (_name, value: unknown, context?: { readonly source?: string }) =>
+      typeof value === 'number' ? (context?.source ?? value) : value,
+    );
   } catch {
     throw badParameter('the body is not JSON');
   }
@@ -140,25 +200,16 @@ function nestedIn(text: string, { mostValues }: Nested): unknown {
   }
 }
 
-function flat(whole: object, nested: ReadonlySet<string>): Parameters {
+function flat(whole: object, nested: ReadonlySet<string> | undefined): Parameters {
   const found = new Map<string, string>();
   for (const [name, value] of Object.entries(whole)) {
     if (value === null) continue;
     if (typeof value === 'string') add(found, name, value);
     else if (typeof value === 'number') add(found, name, String(value));
-    else if (nested.has(name)) add(found, name, JSON.stringify(value));
+    else if (nested?.has(name)) add(found, name, JSON.stringify(value));
     else throw badParameter(`${name} is not a text and not a number`);
   }
   return found;
-}
-
-function asWritten(text: string, parameters: Parameters): Parameters {
-  const written = new Map(parameters);
-  JSON.parse(text, (name, value: unknown, context?: { readonly source?: string }) => {
-    if (typeof value === 'number' && context?.source !== undefined) written.set(name, context.source);
-    return value;
-  });
-  return written;
 }
 
 function add(found: Map<string, string>, name: string, value: string): void {

@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { z } from 'zod';
 import { Exchange, type Fields } from '../bounded/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { badParameter, SoftquotaError } from '../errors.ts';
 import { version } from '../version.ts';
 import { type WorkerReport, type WorkerTask, workerReport } from '../wire/index.ts';
 import { type Reply, requestAddress } from './request.ts';
@@ -33,7 +33,7 @@ export function asksForWorker(request: IncomingMessage): boolean {
 /** Answers a worker that does not ask for an upgrade. Throws `bad_parameter`. */
 export function noUpgrade(): Reply {
   const message = `a worker connects with "Upgrade: ${protocol}"; this one is of another version than the daemon`;
-  throw new SoftquotaError('bad_parameter', message);
+  throw badParameter(message);
 }
 
 interface WorkerLinkOptions {
@@ -159,5 +159,5 @@ function parsed(message: Fields): z.infer<typeof reported> {
   const found = reported.safeParse(message);
   if (found.success) return found.data;
   const [issue] = found.error.issues;
-  throw new SoftquotaError('bad_parameter', `${issue?.path.join('.')}: ${issue?.message}`);
+  throw badParameter(`${issue?.path.join('.')}: ${issue?.message}`);
 }

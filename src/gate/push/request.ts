@@ -5,8 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { badParameter, SoftquotaError } from '../../errors.ts';
 import { decodePath } from '../../layout/index.ts';
 import { printable } from '../../text.ts';
-import type { BodyRoom } from '../body-room.ts';
-import { faultReply } from '../request.ts';
+import { type BodyRoom, faultReply } from '../request.ts';
 import type { GateServices } from '../services.ts';
 
 export const pushAddress = '/v1/push';
