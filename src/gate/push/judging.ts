@@ -51,7 +51,7 @@ interface JudgementsOptions {
 }
 
 /** Milliseconds from the question until a judgement must be ready. */
-export const judgedWithinMs = 60_000;
+const judgedWithinMs = 60_000;
 const overdueMs = 60_000;
 const mostOverdue = 10_000;
 /** Limits of simultaneous judgements, because their lines stay in memory. */
@@ -104,11 +104,11 @@ export class Judgements {
   }
 
   /**
-   * Judges a push into a unit without another judgement, until a time on the monotonic clock. Never rejects:
-   * without a worker, or if its connection breaks, the push stays refused. Nobody reads the result after
-   * `over` is aborted.
+   * Judges a push into a unit without another judgement. `askedAt` is the time of the question on the
+   * monotonic clock. Never rejects: without a worker, or if its connection breaks, the push stays refused.
+   * Nobody reads the result after `over` is aborted.
    */
-  async judge(push: JudgedPush, until: number, over: AbortSignal): Promise<PushJudgement> {
+  async judge(push: JudgedPush, askedAt: number, over: AbortSignal): Promise<PushJudgement> {
     const { path: unit } = push;
     const linesBytes = push.lines.length;
     // The refusal itself says enough.
@@ -123,7 +123,7 @@ export class Judgements {
     this.#judged.set(unit, over);
     this.#linesBytes += linesBytes;
     try {
-      const found = await this.#before(until, over, async signal =>
+      const found = await this.#inTime(askedAt, over, async signal =>
         workerAnswers.judge.parse(await this.#inPlace({ kind: 'judge', ...push }, signal)),
       );
       if (found === 'overdue') {
@@ -144,11 +144,11 @@ export class Judgements {
    * Returns true if refs to these objects would make unreachable data reachable again (GARBAGE = forgive), or
    * if this is not known in time.
    */
-  async bringsBack(push: JudgedPush, until: number, over: AbortSignal): Promise<boolean> {
+  async bringsBack(push: JudgedPush, askedAt: number, over: AbortSignal): Promise<boolean> {
     // It is unknown what a push frees until it has ended.
     if (!this.#options.link.isHere || this.isUnderWay(push.path)) return true;
     try {
-      const found = await this.#before(until, over, async signal =>
+      const found = await this.#inTime(askedAt, over, async signal =>
         workerAnswers.brings_back.parse(await this.#inPlace({ kind: 'brings_back', ...push }, signal)),
       );
       return found === 'overdue' || found.brings_back;
@@ -168,17 +168,17 @@ export class Judgements {
     this.#closed.abort();
   }
 
-  async #before<Found>(
-    until: number,
+  async #inTime<Found>(
+    askedAt: number,
     over: AbortSignal,
     find: (signal: AbortSignal) => Promise<Found>,
   ): Promise<Found | 'overdue'> {
     const end = new AbortController();
     const found = find(AbortSignal.any([end.signal, over, this.#closed.signal]));
-    const leftMs = Math.max(0, until - performance.now());
-    const inItsTime = await within(found, leftMs, 'overdue' as const);
-    if (inItsTime === 'overdue') end.abort();
-    return inItsTime;
+    const leftMs = Math.max(0, askedAt + judgedWithinMs - performance.now());
+    const foundInTime = await within(found, leftMs, 'overdue' as const);
+    if (foundInTime === 'overdue') end.abort();
+    return foundInTime;
   }
 
   /**

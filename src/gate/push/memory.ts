@@ -1,4 +1,4 @@
-/** Remembers recent pushes: their questions, and their refs over the limit. */
+/** Remembers recent pushes: their questions, their refs over the limit, and names that are not written yet. */
 
 import type { AllowedPush, PushAnswer } from '../services.ts';
 
@@ -131,5 +131,73 @@ export class RefAllowance {
       return;
     }
     this.reset(except);
+  }
+}
+
+interface UnitNames {
+  /** Time at which each name expires. */
+  readonly until: Map<string, number>;
+  characters: number;
+}
+
+/** Longer than the hooks of a push take. */
+const namesRememberedMs = 10 * 60_000;
+/** Limit in characters for one unit; an honest push does not have more. */
+const mostCharactersInUnit = 250_000;
+/** Limit in characters for all units; above it, units without a push for the longest time go. */
+const mostCharacters = 16_000_000;
+
+/**
+ * Names from pushes of the last minutes that could make a folder a repository. They are not in the repository
+ * until git writes them, so simultaneous pushes would not see each other's names.
+ */
+export class FoldersUnderWay {
+  readonly #units = new Map<string, UnitNames>();
+  #characters = 0;
+
+  names(unit: string): readonly string[] {
+    this.#dropEnded(unit);
+    return [...(this.#units.get(unit)?.until.keys() ?? [])];
+  }
+
+  /** Returns false, and adds nothing, if the names are too many. */
+  add(unit: string, names: readonly string[]): boolean {
+    if (names.length === 0) return true;
+    this.#dropEnded(unit);
+    const known = this.#units.get(unit) ?? { until: new Map<string, number>(), characters: 0 };
+    const added = names.filter(name => !known.until.has(name)).reduce((sum, { length }) => sum + length, 0);
+    if (known.characters + added > mostCharactersInUnit) return false;
+    const until = performance.now() + namesRememberedMs;
+    for (const name of names) {
+      known.until.delete(name);
+      known.until.set(name, until);
+    }
+    known.characters += added;
+    this.#characters += added;
+    this.#units.delete(unit);
+    this.#units.set(unit, known);
+    for (const other of this.#units.keys()) {
+      if (this.#characters <= mostCharacters) break;
+      this.#forget(other);
+    }
+    return true;
+  }
+
+  #dropEnded(unit: string): void {
+    const known = this.#units.get(unit);
+    if (known === undefined) return;
+    const now = performance.now();
+    for (const [name, until] of known.until) {
+      if (until > now) break;
+      known.until.delete(name);
+      known.characters -= name.length;
+      this.#characters -= name.length;
+    }
+    if (known.until.size === 0) this.#units.delete(unit);
+  }
+
+  #forget(unit: string): void {
+    this.#characters -= this.#units.get(unit)?.characters ?? 0;
+    this.#units.delete(unit);
   }
 }

@@ -25,10 +25,16 @@ import {
 } from '../refusal-text.ts';
 import type { AllowedPush, Decided, GateServices, PushAnswer, PushWorker } from '../services.ts';
 import {
+  answeredWithinMs,
+  explainFile,
   findPlace,
   type Growth,
   giteaFile,
+  incomingBy,
   isInternal,
+  leftMs,
+  lookMs,
+  orByIncoming,
   type PushPlace,
   pushGrowth,
   refsOwner,
@@ -37,11 +43,9 @@ import {
   serverFacts,
   walkedOnce,
 } from './facts.ts';
-import { answeredWithinMs, explainFile, incomingBy, leftMs, lookMs, orByIncoming } from './incoming.ts';
-import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
-import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
-import { type AskedPush, AskedPushes, RefAllowance } from './memory.ts';
-import { fieldOf, type PushRequest, readPush } from './request.ts';
+import { isRefused, Judgements, mannerOf } from './judging.ts';
+import { type AskedPush, AskedPushes, FoldersUnderWay, RefAllowance } from './memory.ts';
+import { fieldOf, linesText, type PushRequest, type RefChanges, readChanges, readPush } from './request.ts';
 
 interface PushParts
   extends Pick<
@@ -148,18 +152,25 @@ export class PushQuestions {
     if (request.hook === 'receive-pack') return this.#beforeUpload(place, facts);
     const lines = await workInSlices(linesText(request.lines));
     const changes = await workInSlices(readChanges(lines));
-    if (!request.isCut && changes.created + changes.updated === 0) return this.#deleting(request, place);
+    const { unit } = place;
+    if (!request.isCut && changes.created + changes.updated === 0) {
+      // The certificate of a signed push stays even if a later hook refuses.
+      if (unit !== null && isSigned(request)) this.#parts.letThrough(unit.path);
+      return goOn;
+    }
     const { tooDeep, folders } = changes;
     if (tooDeep !== null) {
       const name = shortened(tooDeep);
       return refusedInWords(`${name} has more than 50 levels. Names with more than 50 levels are refused.`);
     }
     if (folders.areTooMany) return refusedInWords(tooManyFolders);
-    const existing = await this.#existingFor(changes, place);
+    const { wanted } = folders;
+    const existing =
+      wanted.length === 0 || unit === null ? [] : await this.#parts.pushes.existingNames(unit.path, wanted);
     const { arriving } = facts;
     const look =
-      arriving.in === 'quarantine' && place.unit !== null
-        ? await this.#parts.pushes.look(place.unit.path, arriving.name, lookMs(askedAt))
+      arriving.in === 'quarantine' && unit !== null
+        ? await this.#parts.pushes.look(unit.path, arriving.name, lookMs(askedAt))
         : null;
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
@@ -169,7 +180,7 @@ export class PushQuestions {
       this.#begin(base);
       return goOn;
     }
-    const earlier = this.#asked.find(place.unit?.path ?? directory, key);
+    const earlier = this.#asked.find(unit?.path ?? directory, key);
     if (earlier?.identity === identity) return this.#held(earlier.answer, askedAt);
     const incoming = await incomingBy(this.#parts, { place, arriving, look, askedAt });
     return this.#ask({ ...base, incoming });
@@ -192,18 +203,6 @@ export class PushQuestions {
     this.#record(place, actor, decided);
     // There are no objects yet that could be judged.
     return { status: 413, text: pushRefusalText(this.#parts, place, decided, { isJudged: false }) };
-  }
-
-  /** Permits deletions. The certificate of a signed push stays even if a later hook refuses. */
-  #deleting({ fields }: PushRequest, { unit }: PushPlace): PushAnswer {
-    if (unit !== null && fieldOf(fields, 'GIT_PUSH_CERT') !== '') this.#parts.letThrough(unit.path);
-    return goOn;
-  }
-
-  /** Returns existing names that could make a folder a repository together with the pushed ones. */
-  async #existingFor({ folders }: RefChanges, { unit }: PushPlace): Promise<readonly string[]> {
-    const { wanted } = folders;
-    return wanted.length === 0 || unit === null ? [] : this.#parts.pushes.existingNames(unit.path, wanted);
   }
 
   /** Returns why names of refs are refused; null: they are not, and other pushes see them from now on. */
@@ -296,7 +295,7 @@ export class PushQuestions {
     if (this.#settings.garbage === 'forgive') {
       const bringsBack = await this.#judgements.bringsBack(
         this.#task(push, unit.path, 'any'),
-        endOf(push),
+        push.askedAt,
         over,
       );
       if (bringsBack) return false;
@@ -324,7 +323,7 @@ export class PushQuestions {
     if (unit !== null && this.#judgements.isUnderWay(unit)) {
       notice = 'another push that makes this repository smaller is under way; try again when it has ended.';
     } else if (unit !== null && manner !== null && mayBeJudged(push)) {
-      const judged = await this.#judgements.judge(this.#task(push, unit, manner), endOf(push), over);
+      const judged = await this.#judgements.judge(this.#task(push, unit, manner), push.askedAt, over);
       notice = judged.words;
       if (over.aborted || this.#isClosed) return askAgain;
       if (judged.smaller) {
@@ -336,7 +335,7 @@ export class PushQuestions {
     const { advice, ...explained } = await explainFile(decided, worker, task, push.askedAt);
     this.#record(place, facts.actor, explained);
     // git writes the certificate of a signed push before the hook runs, outside of the quarantine.
-    if (unit !== null && fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') pushes.measure(unit);
+    if (unit !== null && isSigned(request)) pushes.measure(unit);
     // The quarantine shows that this user may read the repository: others cannot name it.
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
     const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
@@ -361,7 +360,7 @@ export class PushQuestions {
     const { unit } = place;
     if (unit === null) return null;
     const { quarantine, name } = growth;
-    if (name === null || fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') letThrough(unit.path);
+    if (name === null || isSigned(request)) letThrough(unit.path);
     if (name === null) {
       if (facts.arriving.in !== 'nothing') pushes.measure(unit.path);
       return null;
@@ -388,8 +387,8 @@ export class PushQuestions {
   }
 }
 
-function endOf({ askedAt }: MeasuredPush): number {
-  return askedAt + judgedWithinMs;
+function isSigned({ fields }: PushRequest): boolean {
+  return fieldOf(fields, 'GIT_PUSH_CERT') !== '';
 }
 
 /** Returns true if the push removes data. A cut list hides changes; a namespace hides names of refs. */

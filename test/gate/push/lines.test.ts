@@ -1,7 +1,7 @@
 /** git's lines: what becomes of the refs, and which of them would make a repository. */
 
 import t from 'tap';
-import { linesText, readChanges } from '../../../src/gate/push/lines.ts';
+import { linesText, readChanges } from '../../../src/gate/push/request.ts';
 import { runToEnd } from '../../../src/slices.ts';
 import { creates, deletes, updates } from './world.ts';
 
