@@ -170,7 +170,7 @@ export interface RuledRefused extends Ruled, Without<AllowedDetails> {
 }
 
 /** The refusal if no rule covers the subject, and `uncovered` is `deny`. */
-export interface NoMatch extends NotRuled {
+interface NoMatch extends NotRuled {
   readonly by: 'no_match';
   readonly allowed: false;
   /** The step whose groups have no covering rule. */

@@ -5,8 +5,15 @@
  * explanation cannot contradict the decision.
  */
 
-import { boundJudge } from './bounds.ts';
-import { decide, decideByGroups, decideFrom, reportingJudging, warningJudging } from './decide.ts';
+import { given } from '../given.ts';
+import {
+  boundJudge,
+  decide,
+  decideByGroups,
+  decideFrom,
+  reportingJudging,
+  warningJudging,
+} from './decide.ts';
 import {
   type BoundDetails,
   type Decision,
@@ -69,7 +76,7 @@ export interface ExplainedBound
 }
 
 /** A step that was reached. The last one decided; those before it had no groups, or no covering rule. */
-export interface ExplainedStep {
+interface ExplainedStep {
   readonly step: PrecedenceStep;
   readonly groups: readonly ExplainedGroup[];
 }
@@ -168,11 +175,8 @@ function explainedRule(counted: CountedRule, decided: boolean): ExplainedRule {
     used,
     reserved,
     limit: rule.limitBytes,
-    ...(rule.allowance === undefined ? {} : { allowance: rule.allowance }),
-    ...(garbage === null ? {} : { garbage }),
     headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
-    ...(grace === null ? {} : { grace }),
-    ...(rule.mode === undefined ? {} : { mode: rule.mode }),
+    ...given({ allowance: rule.allowance, garbage, grace, mode: rule.mode }),
     verdict,
     decided,
   };

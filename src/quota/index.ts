@@ -6,8 +6,7 @@
  * same question always has the same answer.
  */
 
-export { decideIncoming, leastFileBytes } from './bounds.ts';
-export { decide } from './decide.ts';
+export { decide, decideIncoming, leastFileBytes } from './decide.ts';
 export {
   type BoundDetails,
   type BoundedThings,
@@ -33,7 +32,6 @@ export {
   type ExplainedBound,
   type ExplainedGroup,
   type ExplainedRule,
-  type ExplainedStep,
   type Explanation,
   explain,
 } from './explain.ts';
@@ -55,7 +53,6 @@ export {
   passedLimits,
   passedPoolLimits,
 } from './listed.ts';
-export { longestName, nameFault, ownerKey } from './names.ts';
 export {
   type ActiveAllowance,
   type BoundScope,
@@ -87,7 +84,11 @@ export {
   leafIndex,
   leafMask,
   leaves,
+  longestName,
+  nameFault,
+  nameFaults,
   noUsage,
+  ownerKey,
   type RuleSubject,
   type Subject,
   subjects,

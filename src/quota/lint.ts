@@ -185,15 +185,16 @@ function shadowedDefault(
   settings: QuotaSettings,
 ): readonly LintFinding[] {
   if (covered(group) === 0) return [];
-  const shadow = defaults.find(
-    other =>
-      other !== group &&
-      alwaysAllowsAsMuch(other, group, settings) &&
-      (!alwaysAllowsAsMuch(group, other, settings) || other.name < group.name),
-  );
+  const shadow = defaults.find(other => isInsteadOf(other, group, settings));
   if (shadow === undefined) return [];
   const message = `Default group ${quoted(group.name)} has no effect as a default group: ${quoted(shadow.name)}, also a default group, always allows at least as much of the same data.`;
   return [{ code: 'shadowed_default_group', group: group.name, message }];
+}
+
+/** Tells whether `a` makes `b` superfluous. Of two equally generous groups, the first by name does. */
+function isInsteadOf(a: CompiledGroup, b: CompiledGroup, settings: QuotaSettings): boolean {
+  if (a.name === b.name || !alwaysAllowsAsMuch(a, b, settings)) return false;
+  return !alwaysAllowsAsMuch(b, a, settings) || a.name < b.name;
 }
 
 /** Tells whether `a` covers all that `b` covers, and never leaves less headroom there, whatever is stored. */
@@ -351,13 +352,8 @@ function lifting(
 ): string | null {
   if (rule.mode !== undefined) return null;
   const alone = { ...group, rules: [rule] };
-  const other = groupsWith(among, ({ per }) => per === rule.per).find(
-    each =>
-      each.name !== group.name &&
-      alwaysAllowsAsMuch(each, alone, settings) &&
-      (!alwaysAllowsAsMuch(alone, each, settings) || each.name < group.name),
-  );
-  return other?.name ?? null;
+  const others = groupsWith(among, ({ per }) => per === rule.per);
+  return others.find(other => isInsteadOf(other, alone, settings))?.name ?? null;
 }
 
 function aboveBound(rule: CompiledRule, { rules }: CompiledGroup): string | null {

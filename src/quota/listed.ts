@@ -2,8 +2,7 @@
  * Decides without an action: by single bounds, for lists of groups and repositories, and by passed limits.
  */
 
-import { askBounds, boundJudge } from './bounds.ts';
-import { warnedByBounds, warningJudging } from './decide.ts';
+import { askBounds, boundJudge, warnedByBounds, warningJudging } from './decide.ts';
 import {
   type DecisionQuestion,
   type PooledBytes,

@@ -6,7 +6,7 @@
  */
 
 import type { GraceSettings, Graces, GraceTerms } from './grace.ts';
-import { leafMask, type RuleSubject, type Subject, subjects, withAncestors } from './subjects.ts';
+import { leafMaskOf, type RuleSubject, type Subject, subjects, withAncestors } from './subjects.ts';
 
 /**
  * `report`: actions that the rule would refuse are recorded and allowed; `warn`: an owner over the limit gets
@@ -52,20 +52,15 @@ export interface ActiveAllowance {
   readonly until: number;
 }
 
-export interface CompiledRule extends GraceTerms {
+export interface CompiledRule extends Omit<Rule, 'name'> {
   /** Null for the built-in group's only rule. */
   readonly name: string | null;
-  readonly limitBytes: number;
   /** The part of the limit that the owner's allowances add; absent: none. */
   readonly allowance?: ActiveAllowance;
-  readonly subjects: readonly RuleSubject[];
   /** The subjects that the rule covers, as `subjectBit`s: those it names and all below them. */
   readonly covers: number;
   /** The leaves whose bytes count, as in `leafMask`; a leaf below two of the subjects counts once. */
   readonly counts: number;
-  readonly mode?: RuleMode;
-  readonly per?: BoundScope;
-  readonly warnAt?: readonly number[];
 }
 
 export interface CompiledGroup {
@@ -93,12 +88,8 @@ function coverMask(named: readonly RuleSubject[]): number {
     .reduce((mask, subject) => mask | subjectBit(subject), 0);
 }
 
-function countMask(named: readonly RuleSubject[]): number {
-  return named.reduce((mask, subject) => mask | leafMask(subject), 0);
-}
-
 function compileRule(rule: Rule): CompiledRule {
-  return { ...rule, covers: coverMask(rule.subjects), counts: countMask(rule.subjects) };
+  return { ...rule, covers: coverMask(rule.subjects), counts: leafMaskOf(rule.subjects) };
 }
 
 export function compileGroup(group: Group): CompiledGroup {
@@ -163,16 +154,11 @@ export function hasBounds(standing: Standing, scopes: readonly BoundScope[]): bo
   );
 }
 
-const everything: Omit<CompiledRule, 'limitBytes'> = {
-  name: null,
-  subjects: ['size:all'],
-  covers: coverMask(['size:all']),
-  counts: countMask(['size:all']),
-};
+const unlimited = compileRule({ name: '', limitBytes: -1, subjects: ['size:all'] });
 
 /** Returns `[quota.default] TOTAL` as a group. */
 export function builtinGroup(totalBytes: number): BuiltinGroup {
-  return { name: null, rules: [{ ...everything, limitBytes: totalBytes }] };
+  return { name: null, rules: [{ ...unlimited, name: null, limitBytes: totalBytes }] };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Decision, DiskFull, FullDisk, Garbage, IncomingFile, RuledRefused 
 import type { Grace } from './grace.ts';
 import { reachedThreshold } from './judged.ts';
 import type { ActiveAllowance, QuotaSettings } from './policy.ts';
-import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
+import { leafMask, leafMaskOf, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 export type Refusal = Extract<Decision, { readonly allowed: false }> | DiskFull;
 
@@ -52,7 +52,7 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   if (decision.limit === 0) {
     const what = decision.subjects.includes('size:all')
       ? 'anything'
-      : countedWords(maskOf(decision.subjects));
+      : countedWords(leafMaskOf(decision.subjects));
     return `Quota is 0: ${owner} may not store ${what}.`;
   }
   const promised = decision.reserved > 0 ? `, ${formatBytes(decision.reserved)} of that reserved` : '';
@@ -187,7 +187,8 @@ function boundWords(bound: Measured, asked: Subject): string {
   if (bound.per === 'file') return `${fileWords(bound.file)} has ${used}; a file may have ${limit}`;
   const name = printable(`${bound.per === 'group' ? bound.group : bound.unit}`);
   const whole = bound.per === 'group' ? `The group ${name}` : `Repository ${name}`;
-  const what = bound.per === 'group' || !namesRepositories(bound) ? countedWords(maskOf(bound.subjects)) : '';
+  const what =
+    bound.per === 'group' || !namesRepositories(bound) ? countedWords(leafMaskOf(bound.subjects)) : '';
   if (bound.limit === 0) return `${whole} may store ${what === '' ? 'nothing' : `no ${what}`}`;
   const stands = `${used} of ${limit}`;
   const isOver = bound.used > bound.limit;
@@ -202,7 +203,7 @@ function boundWords(bound: Measured, asked: Subject): string {
 
 /** Tells whether a limit counts pushed data, so that a repository's name says enough. */
 function namesRepositories({ subjects }: Pick<Measured, 'subjects'>): boolean {
-  return (maskOf(subjects) & (leafMask('size:repos:all') | leafMask('size:assets:wiki'))) !== 0;
+  return (leafMaskOf(subjects) & (leafMask('size:repos:all') | leafMask('size:assets:wiki'))) !== 0;
 }
 
 function fileWords({ name, object }: Partial<IncomingFile> = {}): string {
@@ -217,12 +218,8 @@ function use(owner: string, decision: Measured): string {
 
 /** Names the owner, or the owner's kinds of data, as the subject of the sentence. */
 function user(owner: string, subjects: readonly RuleSubject[]): string {
-  const what = countedWords(maskOf(subjects));
+  const what = countedWords(leafMaskOf(subjects));
   return what === '' ? `${owner} uses` : `${owner}'s ${what} use`;
-}
-
-function maskOf(subjects: readonly RuleSubject[]): number {
-  return subjects.reduce((mask, subject) => mask | leafMask(subject), 0);
 }
 
 /** Cached by the set of leaves, since there are few sets, and every answer of the gate needs the words. */
