@@ -1,15 +1,24 @@
 /** Authenticates requests by token or session, and signs users in. */
 
 import { hash, randomBytes } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SoftquotaError } from '../errors.ts';
-import { type AttemptLimits, wrongAttempts } from './attempts.ts';
 import { type Caller, callerWith, tokenIn } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
-import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';
+import {
+  endBrought,
+  keptUseOf,
+  type NewSession,
+  type SessionCookie,
+  type Started,
+  startSession,
+  Uses,
+  type UsesOptions,
+} from './sessions.ts';
 import { SignedIn, type SignedInOptions } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
 import { profileOf } from './users.ts';
-import { keptUseOf, Uses, type UsesOptions } from './uses.ts';
 
 export type Authentication =
   | {
@@ -42,6 +51,11 @@ export interface IdentityOptions {
   readonly limits?: AttemptLimits;
   /** Milliseconds between two writes of last uses; default: a minute. */
   readonly usesEveryMs?: number;
+}
+
+interface AttemptLimits {
+  readonly wrongTries: number;
+  readonly perSeconds: number;
 }
 
 interface SignInLink {
@@ -209,4 +223,49 @@ interface Wanted {
   readonly author: Pick<Caller, 'ownerId' | 'name' | 'tokenId'>;
   readonly ownerId: number;
   readonly session: NewSession;
+}
+
+/**
+ * Networks share slots by these digits of a salted hash, and are slowed together with the others in a slot.
+ */
+const slotDigits = 4;
+
+/**
+ * Returns a function that counts an invalid attempt of an address, and returns the seconds to wait; null: none.
+ *
+ * After a number of invalid ones from one network, each further one has to wait. Valid credentials are never
+ * slowed, even from the same address: a check costs only a hash, and nobody can guess 160 bits by many
+ * attempts. Memory is bounded, however many addresses an attacker has.
+ */
+function wrongAttempts(limits: AttemptLimits): (address: string) => Promise<number | null> {
+  const limiter = new RateLimiterMemory({ points: limits.wrongTries, duration: limits.perSeconds });
+  const salt = randomBytes(16).toString('hex');
+  return async address => {
+    try {
+      await limiter.consume(hash('sha256', salt + networkOf(address)).slice(0, slotDigits));
+      return null;
+    } catch (result) {
+      if (!(result instanceof RateLimiterRes)) throw result;
+      // Rounded up to at least one second, so that no client tries again at once.
+      return result.msBeforeNext > 0 ? Math.ceil(result.msBeforeNext / 1000) : null;
+    }
+  };
+}
+
+/** Returns the first 64 bits of an IPv6 address, the network of one subscriber; other addresses unchanged. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? 0 : tail.split(':').length;
+  const whole =
+    tail === undefined
+      ? groups
+      : [...groups, ...Array<string>(Math.max(8 - groups.length - after, 0)).fill('0')];
+  return whole
+    .slice(0, 4)
+    .map(group => Number.parseInt(group, 16))
+    .join(':');
 }

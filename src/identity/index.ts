@@ -16,23 +16,16 @@ export {
   type SignIn,
 } from './identity.ts';
 export {
+  byAge,
   identityKinds,
   type LinkDocument,
+  newNumber,
   type Role,
   roles,
   type SessionDocument,
   type TokenDocument,
   type Via,
 } from './kinds.ts';
-export { linkAt, linkOf, linksAt, putLink, removeLink, setAdministrationBy } from './links.ts';
-export {
-  membersOf,
-  mustBeOrganization,
-  organizationsOf,
-  removeMember,
-  roleIn,
-  setMember,
-} from './members.ts';
 export {
   endBrought,
   endSession,
@@ -50,8 +43,20 @@ export {
   editUser,
   hasProfile,
   isOnlyFound,
+  linkAt,
+  linkOf,
+  linksAt,
+  membersOf,
+  mustBeOrganization,
+  organizationsOf,
   profileOf,
+  putLink,
+  removeLink,
+  removeMember,
+  roleIn,
+  setAdministrationBy,
   setMailWanted,
+  setMember,
   type UserFields,
   wantsMail,
 } from './users.ts';

@@ -1,10 +1,26 @@
 /** The kinds of documents of accounts: profiles, members, tokens, sessions, links and mail preferences. */
 
+import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
 import { isoTime } from '../text.ts';
 
 const whole = z.number().int();
+
+/** Makes an id of at most 48 bits, so that every client reads it exactly. */
+export function newNumber(): number {
+  return randomInt(1, 2 ** 48 - 1);
+}
+
+interface Aged {
+  readonly id: number;
+  readonly createdAt: number;
+}
+
+/** Sorts the oldest first, ties by id. */
+export function byAge(a: Aged, b: Aged): number {
+  return a.createdAt - b.createdAt || a.id - b.id;
+}
 
 const profile = z.strictObject({ email: z.string(), fullName: z.string(), isAdmin: z.boolean() });
 

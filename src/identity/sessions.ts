@@ -1,18 +1,27 @@
 /**
- * Sessions of browsers, as documents.
+ * Sessions of browsers, as documents; and the last uses of tokens and sessions.
  *
  * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Only their SHA-256 is stored. The
  * secret is replaced once a day. If a request has a replaced secret, two parties have the session, and one of
  * them stole it; so it ends for both.
  */
 
-import { hash, randomBytes, randomInt } from 'node:crypto';
-import type { ChangeSet, Snapshot } from '../documents/index.ts';
+import { hash, randomBytes } from 'node:crypto';
+import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { SerialQueue } from '../serial-queue.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
-import { type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
-import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
+import {
+  byAge,
+  newNumber,
+  type SessionDocument,
+  sessionKind,
+  tokenKind,
+  useKind,
+  type Via,
+} from './kinds.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -32,7 +41,6 @@ export const sessionLimits = {
 
 const handleBytes = 16;
 const secretBytes = 32;
-const idBits = 48;
 const held = /^([\w-]{22})\.([\w-]{43})$/;
 
 export interface NewSession {
@@ -83,7 +91,7 @@ export function startSession(
   const key = hash('sha256', handle);
   const document: SessionDocument = {
     ...wanted,
-    id: randomInt(1, 2 ** idBits - 1),
+    id: newNumber(),
     owner: owner.id,
     createdAt: now,
     secret: hash('sha256', secret),
@@ -153,9 +161,7 @@ export function sessionEntriesOf(
   snapshot: Snapshot,
   ownerId: number,
 ): readonly (readonly [key: string, session: SessionDocument])[] {
-  return [...snapshot.ofOwner(sessionKind, ownerId)].sort(
-    ([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id,
-  );
+  return [...snapshot.ofOwner(sessionKind, ownerId)].sort(([, a], [, b]) => byAge(a, b));
 }
 
 /** Ends a session by its id; throws `not_found`. */
@@ -219,4 +225,89 @@ function removeSession(changes: ChangeSet, key: string): void {
 
 function secondsLeft(session: SessionDocument, now: number): number {
   return Math.max(0, Math.floor((endOf(session, Number.POSITIVE_INFINITY) - now) / 1000));
+}
+
+export interface UsesOptions {
+  readonly documents: Pick<Documents, 'transact'>;
+  readonly log: Pick<Log, 'warn'>;
+  /** Least time between two writes, in milliseconds. */
+  readonly everyMs: number;
+}
+
+/**
+ * The times at which tokens and sessions were last used. They are known at once, and written together from time
+ * to time, so that no request waits for a write.
+ */
+export class Uses {
+  readonly #options: UsesOptions;
+  /** Uses that are not written yet: milliseconds since 1970 by the key of the token or session. */
+  readonly #pending = new Map<string, number>();
+  #timer: NodeJS.Timeout | null = null;
+  readonly #writes = new SerialQueue();
+
+  constructor(options: UsesOptions) {
+    this.#options = options;
+  }
+
+  enqueue(key: string, at: number): void {
+    this.#pending.set(key, at);
+    this.#writeLater();
+  }
+
+  /** Returns the last use that is not written yet; null if none waits. */
+  lastOf(key: string): number | null {
+    return this.#pending.get(key) ?? null;
+  }
+
+  async close(): Promise<void> {
+    await this.#write();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #writeLater(): void {
+    this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
+  }
+
+  /** Writes after the write that is under way. Never rejects. */
+  #write(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    return this.#writes.run(() => this.#writePending());
+  }
+
+  async #writePending(): Promise<void> {
+    const uses = new Map(this.#pending);
+    if (uses.size === 0) return;
+    try {
+      await this.#options.documents.transact(({ changes }) => {
+        // A deleted entry stays deleted, and a later use that is already known stays.
+        for (const [key, at] of uses) {
+          const isNews = isKnown(changes, key) && (keptUseOf(changes, key) ?? 0) < at;
+          if (isNews) changes.put(useKind, key, { at });
+        }
+      });
+      for (const [key, at] of uses) if (this.#pending.get(key) === at) this.#pending.delete(key);
+    } catch (error) {
+      const words = 'when tokens and sessions were last used could not be kept; it is tried again';
+      this.#options.log.warn({ err: error }, words);
+      this.#writeLater();
+    }
+  }
+}
+
+export function keptUseOf(snapshot: Snapshot, key: string): number | null {
+  return snapshot.get(useKind, key)?.at ?? null;
+}
+
+export function forgetUse(changes: ChangeSet, key: string): void {
+  if (keptUseOf(changes, key) !== null) changes.remove(useKind, key);
+}
+
+/** Removes uses of removed tokens and sessions, since a use can be written during the removal. */
+export function forgetUsesOfGone(changes: ChangeSet): void {
+  for (const [key] of [...changes.all(useKind)]) if (!isKnown(changes, key)) changes.remove(useKind, key);
+}
+
+function isKnown(changes: ChangeSet, key: string): boolean {
+  return changes.get(tokenKind, key) !== undefined || changes.get(sessionKind, key) !== undefined;
 }

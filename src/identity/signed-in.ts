@@ -13,14 +13,13 @@ import { type Caller, callerWith } from './caller.ts';
 import { type SessionDocument, sessionKind, tokenKind } from './kinds.ts';
 import * as sessions from './sessions.ts';
 import { profileOf } from './users.ts';
-import type { Uses } from './uses.ts';
 
 export interface SignedInOptions {
   readonly documents: Pick<Documents, 'catchUp' | 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   /** Milliseconds since 1970. */
   now(): number;
   readonly log: Pick<Log, 'warn'>;
-  readonly uses: Uses;
+  readonly uses: sessions.Uses;
 }
 
 export interface KnownSession {

@@ -1,21 +1,19 @@
 /** Tokens of users. A token is shown only once, when it is created, and only its hash is stored. */
 
-import { hash, randomBytes, randomInt } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { nameFault } from '../quota/index.ts';
+import { nameFaults } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
 import { type Caller, givesBeyond } from './caller.ts';
-import { type TokenDocument, tokenKind } from './kinds.ts';
-import { endSessions } from './sessions.ts';
-import { forgetUse } from './uses.ts';
+import { byAge, newNumber, type TokenDocument, tokenKind } from './kinds.ts';
+import { endSessions, forgetUse } from './sessions.ts';
 
 /** Most tokens of one user, since a new one reads all others, and every host has them in memory. */
 const mostTokens = 100;
 
 const tokenBytes = 20;
-const idBits = 48;
 
 export interface NewToken {
   readonly name: string;
@@ -33,9 +31,7 @@ export function entriesOf(
   snapshot: Snapshot,
   ownerId: number,
 ): readonly (readonly [key: string, token: TokenDocument])[] {
-  return [...snapshot.ofOwner(tokenKind, ownerId)].sort(
-    ([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id,
-  );
+  return [...snapshot.ofOwner(tokenKind, ownerId)].sort(([, a], [, b]) => byAge(a, b));
 }
 
 export function tokensOf(snapshot: Snapshot, ownerId: number): readonly TokenDocument[] {
@@ -65,7 +61,7 @@ export function createToken(
   FaultList.of(faultsOf(wanted, owner, now)).throwIfAny();
   const token = randomBytes(tokenBytes).toString('hex');
   const document: TokenDocument = {
-    id: randomInt(1, 2 ** idBits - 1),
+    id: newNumber(),
     owner: owner.id,
     name: wanted.name,
     lastEight: token.slice(-8),
@@ -87,18 +83,9 @@ export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: st
     throw new SoftquotaError('not_found', `${printable(owner.name)} has no token ${printable(idOrName)}`);
   }
   const [key] = found;
-  removeToken(changes, key);
-  endSessions(changes, ({ via }) => via.is === 'token' && via.tokenKey === key);
-}
-
-/** Revokes all tokens of a deleted owner. */
-export function revokeAllTokens(changes: ChangeSet, ownerId: number): void {
-  for (const [key] of entriesOf(changes, ownerId)) removeToken(changes, key);
-}
-
-function removeToken(changes: ChangeSet, key: string): void {
   changes.remove(tokenKind, key);
   forgetUse(changes, key);
+  endSessions(changes, ({ via }) => via.is === 'token' && via.tokenKey === key);
 }
 
 function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {
@@ -116,10 +103,9 @@ function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {
 }
 
 function faultsOf({ name, scopes, expiresAt }: NewToken, owner: OwnerRecord, now: number): readonly string[] {
-  const named = nameFault(name);
   return [
     ...(owner.type === 'user' ? [] : [`${printable(owner.name)} is an organization: only users have tokens`]),
-    ...(named === null ? [] : [`name: ${named}`]),
+    ...nameFaults('name', name),
     ...(scopes.length > 0 ? [] : ['scopes: at least one is expected, such as all or read:user']),
     ...(expiresAt === null || expiresAt > now ? [] : ['expires_at: the time is in the past']),
   ];

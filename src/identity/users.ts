@@ -1,21 +1,32 @@
 /**
- * Creates, edits, renames and deletes users and organizations.
+ * Creates, edits, renames and deletes users and organizations, with their members, and links between users and
+ * accounts at a provider.
  *
  * Everything about an owner refers to its id. So it survives a rename, and an owner with a reused name
  * inherits nothing.
  */
 
+import { hash } from 'node:crypto';
 import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import * as policy from '../policy/index.ts';
-import { nameFault } from '../quota/index.ts';
+import { nameFault, nameFaults } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail, printable } from '../text.ts';
-import { linkKind, mailPreferenceKind, type Profile, profileKind } from './kinds.ts';
-import { forgetAdministrationBy, hasLinks } from './links.ts';
-import { forgetMemberships, membersOf, organizationsOf } from './members.ts';
-import { endSessions, sessionEntriesOf } from './sessions.ts';
-import { revokeAllTokens, tokensOf } from './tokens.ts';
+import {
+  type LinkDocument,
+  linkKind,
+  type Members,
+  mailPreferenceKind,
+  membersKind,
+  type Profile,
+  profileKind,
+  type Role,
+  sessionKind,
+  tokenKind,
+} from './kinds.ts';
+import { endSessions, forgetUsesOfGone } from './sessions.ts';
+import { tokensOf } from './tokens.ts';
 
 const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
 /** The fields of a user. Absent ones are empty in a new user, and unchanged in an edit. */
@@ -80,51 +91,50 @@ export function editUser(
   return transaction.renameOwner(name, newName, owner => isOnlyFound(changes, owner));
 }
 
+/** The kinds of documents that belong to an owner. Without `ownerOf`, the key of a document is the owner id. */
+const ownedKinds: readonly Kind<unknown>[] = [
+  policy.assignmentKind,
+  policy.allowanceKind,
+  ...policy.requestKinds,
+  tokenKind,
+  sessionKind,
+  linkKind,
+  profileKind,
+];
+
 /** Deletes a user with everything about it. Throws `not_found`, or `conflict` if the owner has units. */
 export function deleteUser(transaction: Transaction, name: string): void {
-  const owner = transaction.deleteOwner(name);
+  const { id } = transaction.deleteOwner(name);
   const { changes } = transaction;
-  removeOf(changes, owner.id, [policy.assignmentKind, policy.allowanceKind]);
-  policy.forgetRequests(changes, owner.id);
-  forgetMemberships(changes, owner.id);
-  revokeAllTokens(changes, owner.id);
-  endSessions(changes, session => session.owner === owner.id);
-  removeOf(changes, owner.id, [linkKind, mailPreferenceKind, profileKind]);
-}
-
-/** Removes the owner's documents of these kinds. Without `ownerOf`, the key of a document is the owner id. */
-function removeOf(changes: ChangeSet, ownerId: number, kinds: readonly Kind<unknown>[]): void {
-  for (const kind of kinds) {
-    if (kind.ownerOf === undefined) changes.remove(kind, String(ownerId));
-    else for (const [key] of [...changes.ofOwner(kind, ownerId)]) changes.remove(kind, key);
+  forgetMemberships(changes, id);
+  for (const kind of [...ownedKinds, mailPreferenceKind]) {
+    for (const key of keysOf(changes, kind, id)) changes.remove(kind, key);
   }
+  forgetUsesOfGone(changes);
 }
 
 /** Tells whether an owner is only known from the disk or a report, without any document. */
 export function isOnlyFound(snapshot: Snapshot, { id, type }: OwnerRecord): boolean {
   return (
     type === 'user' &&
-    !hasProfile(snapshot, id) &&
-    policy.assignedGroups(snapshot, id).length === 0 &&
-    (snapshot.get(policy.allowanceKind, String(id)) ?? []).length === 0 &&
-    policy.requestsOf(snapshot, id).length === 0 &&
-    tokensOf(snapshot, id).length === 0 &&
-    sessionEntriesOf(snapshot, id).length === 0 &&
-    !hasLinks(snapshot, id) &&
+    ownedKinds.every(kind => keysOf(snapshot, kind, id).length === 0) &&
     organizationsOf(snapshot, id).length === 0
   );
 }
 
+function keysOf(snapshot: Snapshot, kind: Kind<unknown>, ownerId: number): readonly string[] {
+  if (kind.ownerOf !== undefined) return [...snapshot.ofOwner(kind, ownerId)].map(([key]) => key);
+  return snapshot.get(kind, String(ownerId)) === undefined ? [] : [String(ownerId)];
+}
+
 function mustHaveNoFault(name: string, type: OwnerRecord['type'], profile: Profile): void {
   const { email, fullName, isAdmin } = profile;
-  const faults: string[] = [];
-  const named = nameFault(name);
-  if (named !== null) faults.push(`username: ${named}`);
-  if (email !== '' && !isEmail(email)) faults.push('email: expected an address such as alice@git.example');
-  const fullNamed = fullName === '' ? null : nameFault(fullName);
-  if (fullNamed !== null) faults.push(`full_name: ${fullNamed}`);
-  if (isAdmin && type === 'organization') faults.push('is_admin: an organization cannot be an administrator');
-  FaultList.of(faults).throwIfAny();
+  FaultList.of([
+    ...nameFaults('username', name),
+    ...(email === '' || isEmail(email) ? [] : ['email: expected an address such as alice@git.example']),
+    ...(fullName === '' ? [] : nameFaults('full_name', fullName)),
+    ...(isAdmin && type === 'organization' ? ['is_admin: an organization cannot be an administrator'] : []),
+  ]).throwIfAny();
 }
 
 /** Throws `conflict` if the owner has things of the other type: members, or tokens, links and memberships. */
@@ -150,4 +160,162 @@ export function setMailWanted(changes: ChangeSet, ownerId: number, isWanted: boo
   if (wantsMail(changes, ownerId) === isWanted) return;
   if (isWanted) changes.remove(mailPreferenceKind, String(ownerId));
   else changes.put(mailPreferenceKind, String(ownerId), { unsubscribedAt: now });
+}
+
+/** Returns the members of an organization. Those with the role `owner` can see its quota. */
+export function membersOf(snapshot: Snapshot, organizationId: number): Members {
+  return snapshot.get(membersKind, String(organizationId)) ?? [];
+}
+
+export function roleIn(snapshot: Snapshot, organizationId: number, userId: number): Role | null {
+  return membersOf(snapshot, organizationId).find(({ user }) => user === userId)?.role ?? null;
+}
+
+export function organizationsOf(snapshot: Snapshot, userId: number): readonly number[] {
+  return [...snapshot.all(membersKind)].flatMap(([organization, members]) =>
+    members.some(({ user }) => user === userId) ? [Number(organization)] : [],
+  );
+}
+
+/** Adds a member, or changes the role. Throws `not_found` for no organization, `invalid` for no user. */
+export function setMember(
+  changes: ChangeSet,
+  organization: OwnerRecord,
+  user: OwnerRecord,
+  role: Role,
+): void {
+  mustBeOrganization(organization);
+  if (user.type !== 'user') {
+    const message = `${printable(user.name)} is an organization: only users can be members`;
+    throw new SoftquotaError('invalid', message);
+  }
+  const members = membersOf(changes, organization.id);
+  const member = { user: user.id, role };
+  const isThere = members.some(each => each.user === user.id);
+  const changed = members.map(each => (each.user === user.id ? member : each));
+  putMembers(changes, organization.id, isThere ? changed : [...members, member]);
+}
+
+/** Throws `not_found` if it is not an organization, `already_out` if the user is not a member. */
+export function removeMember(changes: ChangeSet, organization: OwnerRecord, user: OwnerRecord): void {
+  mustBeOrganization(organization);
+  const members = membersOf(changes, organization.id);
+  const others = members.filter(member => member.user !== user.id);
+  if (others.length === members.length) {
+    const message = `${printable(user.name)} is not a member of ${printable(organization.name)}`;
+    throw new SoftquotaError('already_out', message);
+  }
+  putMembers(changes, organization.id, others);
+}
+
+/** Removes the members of a deleted owner, and its own memberships. */
+function forgetMemberships(changes: ChangeSet, ownerId: number): void {
+  changes.remove(membersKind, String(ownerId));
+  for (const organization of organizationsOf(changes, ownerId)) {
+    const others = membersOf(changes, organization).filter(({ user }) => user !== ownerId);
+    putMembers(changes, organization, others);
+  }
+}
+
+/** Throws `not_found`. */
+export function mustBeOrganization({ type, name }: Pick<OwnerRecord, 'type' | 'name'>): void {
+  if (type === 'organization') return;
+  throw new SoftquotaError('not_found', `${printable(name)} is a user, not an organization`);
+}
+
+function putMembers(changes: ChangeSet, organizationId: number, members: Members): void {
+  if (members.length === 0) changes.remove(membersKind, String(organizationId));
+  else changes.put(membersKind, String(organizationId), members);
+}
+
+interface ProviderSubject {
+  /** The address of the issuer, without a slash at the end. */
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/**
+ * Returns the link of an account at a provider. An issuer and a subject belong to one user, even after renames on
+ * either side; a user has at most one subject at each issuer.
+ */
+export function linkOf(snapshot: Snapshot, { issuer, subject }: ProviderSubject): LinkDocument | null {
+  return snapshot.get(linkKind, keyOf({ issuer, subject })) ?? null;
+}
+
+export function linkAt(snapshot: Snapshot, ownerId: number, issuer: string): LinkDocument | null {
+  return linksOf(snapshot, ownerId).find(link => link.issuer === issuer) ?? null;
+}
+
+export function linksAt(snapshot: Snapshot, issuer: string): readonly LinkDocument[] {
+  return [...snapshot.all(linkKind)]
+    .map(([, link]) => link)
+    .filter(link => link.issuer === issuer)
+    .sort((a, b) => a.createdAt - b.createdAt || a.owner - b.owner);
+}
+
+function hasLinks(snapshot: Snapshot, ownerId: number): boolean {
+  return linksOf(snapshot, ownerId).length > 0;
+}
+
+/**
+ * Links a subject to a user. Throws `invalid` for an organization or an invalid subject, `conflict` if the
+ * subject has another user, or the user has another subject at this issuer.
+ */
+export function putLink(
+  changes: ChangeSet,
+  user: OwnerRecord,
+  who: ProviderSubject,
+  now: number,
+): LinkDocument {
+  const shown = printable(user.name);
+  if (user.type !== 'user') {
+    throw new SoftquotaError('invalid', `${shown} is an organization: only users sign in`);
+  }
+  const fault = nameFault(who.subject);
+  if (fault !== null) throw new SoftquotaError('invalid', `subject: ${fault}`);
+  const known = linkOf(changes, who);
+  if (known !== null && known.owner !== user.id) {
+    const message = 'subject: it is already linked to another user; delete that link first';
+    throw new SoftquotaError('conflict', message);
+  }
+  if (known !== null) return known;
+  if (linkAt(changes, user.id, who.issuer) !== null) {
+    const what = `${shown} is linked to another subject at ${printable(who.issuer)} already`;
+    throw new SoftquotaError('conflict', `${what}; delete that link first`);
+  }
+  const link = { ...who, owner: user.id, administrationBy: null, createdAt: now };
+  changes.put(linkKind, keyOf(who), link);
+  return link;
+}
+
+/** Records which source made the user an administrator, by its id; null: none did. */
+export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sourceId: number | null): void {
+  changes.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
+}
+
+/** Forgets that a source made the user an administrator, since somebody has set it by hand. */
+function forgetAdministrationBy(changes: ChangeSet, ownerId: number): void {
+  for (const link of linksOf(changes, ownerId)) {
+    if (link.administrationBy !== null) setAdministrationBy(changes, link, null);
+  }
+}
+
+/** Throws `not_found`. */
+export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string): LinkDocument {
+  const link = linkAt(changes, user.id, issuer);
+  if (link === null) {
+    const message = `${printable(user.name)} is not linked to an account at ${printable(issuer)}`;
+    throw new SoftquotaError('not_found', message);
+  }
+  changes.remove(linkKind, keyOf(link));
+  return link;
+}
+
+function linksOf(snapshot: Snapshot, ownerId: number): readonly LinkDocument[] {
+  return [...snapshot.ofOwner(linkKind, ownerId)].map(([, link]) => link);
+}
+
+/** Returns the key of a link. JSON keeps issuer and subject apart, whatever characters they have. */
+function keyOf({ issuer, subject }: ProviderSubject): string {
+  return hash('sha256', JSON.stringify([issuer, subject]));
 }

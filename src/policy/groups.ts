@@ -2,23 +2,27 @@
  * Groups and their members. Members are known by owner id, so an owner with a reused name inherits nothing.
  */
 
-import type { ChangeSet, Snapshot } from '../documents/index.ts';
+import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { type Group, nameFault } from '../quota/index.ts';
+import type { Log } from '../log.ts';
+import { type Group, longestName, nameFaults } from '../quota/index.ts';
 import { printable } from '../text.ts';
 import {
   type Assignment,
   assignmentKind,
+  createRule,
   type GroupDocument,
   groupKind,
   inOrder,
   mustBeGroup,
   mustBeRule,
   nextPlace,
-  nextPlaceAmong,
+  nextPlaceOf,
+  type RuleEdit,
+  ruleFrom,
   ruleKind,
-} from './kinds.ts';
-import { createRule, type RuleEdit, ruleFrom, ruleNamed } from './rules.ts';
+  ruleNamed,
+} from './rules.ts';
 
 export interface NewGroup {
   readonly name: string;
@@ -51,11 +55,9 @@ export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void
   if (changes.get(groupKind, name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(name)} exists already`);
   }
-  const named = nameFault(name);
-  const faults = [...(named === null ? [] : [`name: ${named}`]), ...createMissing(changes, rules)];
-  FaultList.of(faults).throwIfAny();
+  FaultList.of([...nameFaults('name', name), ...createMissing(changes, rules)]).throwIfAny();
   changes.put(groupKind, name, {
-    place: nextPlaceAmong(changes.all(groupKind)),
+    place: nextPlaceOf(changes, groupKind),
     rules: rules.map(rule => rule.name),
   });
 }
@@ -69,7 +71,7 @@ export function createMissing(changes: ChangeSet, rules: NewGroup['rules']): rea
     if (seen.has(rule.name)) return [`rules.${index}.name: ${printable(rule.name)} is listed twice`];
     seen.add(rule.name);
     if (ruleNamed(changes, rule.name) !== undefined) return [];
-    place = place === null ? nextPlaceAmong(changes.all(ruleKind)) : place + 1;
+    place = place === null ? nextPlaceOf(changes, ruleKind) : place + 1;
     return faultsOfNew(changes, rule, place).map(fault => `rules.${index}.${fault}`);
   });
 }
@@ -218,4 +220,62 @@ function nextPlaceIn(snapshot: Snapshot): number {
 
 function* everyEntry(snapshot: Snapshot): Generator<Assignment[number]> {
   for (const [, entries] of snapshot.all(assignmentKind)) yield* entries;
+}
+
+/**
+ * Removes the report mode of groups, which only the previous release has: sets the rules of such a group to
+ * report mode, so that they do not come into force. Each change has an event. Rejects as the store, except
+ * `store_away`.
+ */
+export async function endGroupModes(documents: Documents, log: Pick<Log, 'warn'>): Promise<void> {
+  try {
+    const groups = await documents.transact(({ changes }) => withoutGroupModes(changes));
+    if (groups.length === 0) return;
+    log.warn({ groups }, 'groups have no report mode any more: their rules are in report mode now');
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'store_away') throw error;
+    log.warn(
+      { reason: error.message },
+      'groups have no report mode any more: their rules only report, and say so themselves from the next start on',
+    );
+  }
+}
+
+/**
+ * Converts all groups in report mode, and returns them with the names of their rules. If another group has a rule, too, the rule stays
+ * unchanged, and the converted group gets a copy, `NAME (GROUP)`.
+ */
+function withoutGroupModes(
+  changes: ChangeSet,
+): readonly { readonly group: string; readonly rules: readonly string[] }[] {
+  const groups = inOrder(changes.all(groupKind));
+  const uses = new Map<string, number>();
+  for (const [, { rules }] of groups) for (const rule of rules) uses.set(rule, (uses.get(rule) ?? 0) + 1);
+
+  const inReportMode = (name: string, group: string): string => {
+    const rule = changes.get(ruleKind, name);
+    if (rule === undefined || rule.mode === 'report') return name;
+    const others = (uses.get(name) ?? 0) - 1;
+    uses.set(name, others);
+    const copy = others > 0 ? copyName(changes, name, group) : name;
+    const place = others > 0 ? nextPlaceOf(changes, ruleKind) : rule.place;
+    changes.put(ruleKind, copy, { ...rule, place, mode: 'report' });
+    return copy;
+  };
+
+  return groups.flatMap(([group, { mode, ...document }]) => {
+    if (mode !== 'report') return [];
+    const rules = document.rules.map(name => inReportMode(name, group));
+    changes.put(groupKind, group, { ...document, rules });
+    return [{ group, rules }];
+  });
+}
+
+/** Returns an unused name for the copy of a rule; cuts a long one. */
+function copyName(changes: ChangeSet, name: string, group: string): string {
+  for (let count = 1; ; count += 1) {
+    const end = count === 1 ? '' : ` ${count}`;
+    const copy = `${[...`${name} (${group})`].slice(0, longestName - end.length).join('')}${end}`;
+    if (changes.get(ruleKind, copy) === undefined) return copy;
+  }
 }

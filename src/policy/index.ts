@@ -24,6 +24,7 @@ export {
   assignedGroups,
   createGroup,
   deleteGroup,
+  endGroupModes,
   groupNamed,
   groupNamesIn,
   groupsIn,
@@ -32,18 +33,6 @@ export {
   setGroups,
   unassign,
 } from './groups.ts';
-export {
-  assignmentKind,
-  type GraceDocument,
-  graceKind,
-  groupKind,
-  mustBeGroup,
-  mustBeRule,
-  policyKinds,
-  poolGraceKind,
-  ruleContent,
-  ruleKind,
-} from './kinds.ts';
 export { Policy } from './policy.ts';
 export {
   type LintSettings,
@@ -54,13 +43,11 @@ export {
   type WholeGroup,
   type WholePolicy,
 } from './replace.ts';
-export { endGroupModes } from './reporting-groups.ts';
 export {
   type AutoGrant,
   ask,
   declineRequest,
   everyRequest,
-  forgetRequests,
   grantRequest,
   latestFirst,
   mustBeRequest,
@@ -71,12 +58,22 @@ export {
   withdraw,
 } from './requests.ts';
 export {
+  assignmentKind,
   createRule,
   deleteRule,
   editRule,
+  type GraceDocument,
+  graceKind,
+  groupKind,
+  mustBeGroup,
+  mustBeRule,
+  policyKinds,
+  poolGraceKind,
   type RuleEdit,
+  ruleContent,
   ruleFaults,
   ruleFrom,
+  ruleKind,
   ruleNamed,
   rulesIn,
 } from './rules.ts';

@@ -11,7 +11,7 @@ import {
 } from '../quota/index.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
 import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
-import { groupKind, ruleKind } from './kinds.ts';
+import { groupKind, ruleKind } from './rules.ts';
 
 const nobody: readonly number[] = [];
 

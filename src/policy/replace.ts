@@ -10,16 +10,15 @@ import {
   type LintedPolicy,
   type LintFinding,
   lint,
-  nameFault,
+  nameFaults,
   type QuotaSettings,
   type Rule,
 } from '../quota/index.ts';
 import { runToEnd, type Work } from '../slices.ts';
 import { printable } from '../text.ts';
 import { createMissing, groupsIn, type NewGroup } from './groups.ts';
-import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
 import { Policy } from './policy.ts';
-import { ruleDocument, ruleFaults } from './rules.ts';
+import { type Assignment, assignmentKind, groupKind, ruleDocument, ruleFaults, ruleKind } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
   /** The ids of the members, each once; absent: the members stay. */
@@ -67,7 +66,6 @@ function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work
   const places = placesInOrder(namesOf(groups), name => before.get(name)?.place);
   const faults: string[] = [];
   for (const [index, { name, rules }] of groups.entries()) {
-    const named = nameFault(name);
     const missing = createMissing(changes, rules);
     const names = rules.map(rule => rule.name);
     const document = { place: places.get(name) ?? 0, rules: names };
@@ -75,7 +73,7 @@ function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work
     // here.
     const isReporting = before.get(name)?.mode === 'report';
     putOther(changes, groupKind, name, isReporting ? { ...document, mode: 'report' } : document);
-    const found = [...(named === null ? [] : [`name: ${named}`]), ...missing];
+    const found = [...nameFaults('name', name), ...missing];
     for (const fault of found) faults.push(`groups.${index}.${fault}`);
     yield;
   }

@@ -88,11 +88,6 @@ function mustBeOpen(snapshot: Snapshot, id: string): RequestDocument {
   throw new SoftquotaError('conflict', `the request ${printable(id)} was ${found.state} already`);
 }
 
-/** Removes the requests of a deleted owner. */
-export function forgetRequests(changes: ChangeSet, ownerId: number): void {
-  for (const [id] of requestsOf(changes, ownerId)) changes.remove(requestKind, id);
-}
-
 /** The answer that grants a request; absent `bytes` and `until` are those of the request. */
 interface Grant {
   readonly bytes?: number | undefined;
