@@ -6,10 +6,8 @@
  * since this host's administrator can always use ADMIN_SOCKET.
  */
 
-import type { Transaction } from '../documents/index.ts';
-import { editUser, type LinkDocument, profileOf, setAdministrationBy } from '../identity/index.ts';
 import { claimKind, quotaGroupsIn, type Synchronization } from '../wire/index.ts';
-import type { SourceDocument } from './kinds.ts';
+import type { SourceDocument } from './sources.ts';
 
 /** The claims of a provider: the payload of an ID token, together with those of the userinfo endpoint. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -174,28 +172,4 @@ export function administrationBy(
   if (read.is === 'absent') return ended;
   if (!read.names.has(adminGroup)) return read.ignored.length > 0 ? 'unchanged' : ended;
   return isAdmin ? 'unchanged' : 'given';
-}
-
-export function applyAdministration(
-  transaction: Transaction,
-  source: SourceDocument,
-  link: LinkDocument,
-  claims: Claims,
-): Administration {
-  const { changes } = transaction;
-  const { isAdmin } = profileOf(changes, link.owner);
-  const found = administrationBy(source, claims, { isAdmin, by: link.administrationBy });
-  if (found === 'unchanged') return found;
-  setAdministrator(transaction, link.owner, found === 'given');
-  setAdministrationBy(changes, link, found === 'given' ? source.id : null);
-  return found;
-}
-
-export function endAdministration(transaction: Transaction, ownerId: number): void {
-  if (profileOf(transaction.changes, ownerId).isAdmin) setAdministrator(transaction, ownerId, false);
-}
-
-function setAdministrator(transaction: Transaction, ownerId: number, isAdmin: boolean): void {
-  const owner = transaction.ownerById(ownerId);
-  if (owner !== undefined) editUser(transaction, owner.name, { isAdmin });
 }

@@ -20,10 +20,8 @@ import {
 import type { Log } from '../log.ts';
 import { printable } from '../text.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
-import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
-import type { SourceDocument } from './kinds.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, usedOnce } from './pending-sign-ins.ts';
 import {
   arrivalBy,
@@ -35,8 +33,8 @@ import {
   type Provider,
   rememberingProviders,
 } from './providers.ts';
-import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
-import { type LoginResult, logIn, warn } from './synchronization.ts';
+import { clientSecretOf, type SourceDocument, sourceById, sourcesIn } from './sources.ts';
+import { type LoginResult, logIn, SignInFault, warn } from './synchronization.ts';
 
 interface SignInFlowOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;

@@ -8,11 +8,9 @@
  */
 
 export type { Claims } from './claims.ts';
-export { SignInFault } from './fault.ts';
 export { SignInFlow, signOutHref } from './flow.ts';
 export { issuerOf } from './issuer.ts';
 export { type SecretKeys, secretKeysOf } from './keys.ts';
-export { type SourceDocument, sourceKinds, sourceShown } from './kinds.ts';
 export {
   clientSecretOf,
   createSource,
@@ -20,10 +18,13 @@ export {
   editSource,
   mustBeSource,
   type NewSource,
+  type SourceDocument,
   type SourceFields,
+  sourceKinds,
+  sourceShown,
   sourcesIn,
   sourcesWithLostSecrets,
   unknownQuotaGroups,
   unlink,
 } from './sources.ts';
-export { type Claimed, draftSource, synchronizeClaimed, tryClaims } from './synchronization.ts';
+export { type Claimed, draftSource, SignInFault, synchronizeClaimed, tryClaims } from './synchronization.ts';

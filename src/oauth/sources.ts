@@ -1,19 +1,94 @@
-/** Reads OAuth2 sources from documents, and changes them in a transaction. */
+/** OAuth2 sources: reads them from documents, and changes them in a transaction. */
 
-import { randomInt } from 'node:crypto';
-import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';
+import { z } from 'zod';
+import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { endSessions, linksAt, removeLink, setAdministrationBy } from '../identity/index.ts';
+import {
+  byAge,
+  editUser,
+  endSessions,
+  linksAt,
+  newNumber,
+  profileOf,
+  removeLink,
+  setAdministrationBy,
+} from '../identity/index.ts';
 import { groupNamed } from '../policy/index.ts';
-import { nameFault } from '../quota/index.ts';
-import { printable } from '../text.ts';
+import { nameFaults } from '../quota/index.ts';
+import { isoTime, printable } from '../text.ts';
 import { type Mapping, quotaGroupsIn } from '../wire/index.ts';
-import { endAdministration } from './claims.ts';
 import { addressFault, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
-import { type SourceDocument, sourceKind } from './kinds.ts';
 
-const idBits = 48;
+const whole = z.number().int();
+const texts = z.array(z.string()).readonly();
+
+const source = z.strictObject({
+  id: whole,
+  name: z.string(),
+  discoveryUrl: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string().nullable(),
+  clientSecretAt: whole.nullable(),
+  scopes: texts,
+  usernameClaim: z.string(),
+  trustUsernames: z.boolean(),
+  adminClaim: z.string().nullable(),
+  adminGroup: z.string().nullable(),
+  /** Null: groups are not synchronized. */
+  groupClaim: z.string().nullable(),
+  mapping: z.array(z.tuple([z.string(), texts]).readonly()).readonly(),
+  /** "Remove users from synchronized quota groups if user does not belong to corresponding group" */
+  removal: z.boolean(),
+  /** The effect of an absent claim: the user is in no group (`remove`), or nothing changes (`keep`). */
+  missingClaim: z.enum(['remove', 'keep']),
+  /** Older sources lack this setting. */
+  signOutAtProvider: z.boolean().default(false),
+  isActive: z.boolean(),
+  createdAt: whole,
+});
+
+/**
+ * `clientSecret` is encrypted; null: the provider needs none. `clientSecretAt` is the time at which it was
+ * set. Times are milliseconds since 1970.
+ */
+export type SourceDocument = Readonly<z.infer<typeof source>>;
+
+const sourceKind: Kind<SourceDocument> = {
+  name: 'source',
+  durability: 'versioned',
+  schema: source,
+  describe: (_key, document) => ({
+    name: document.name,
+    ownerId: null,
+    content: { ...sourceShown(document), client_secret_at: isoTime(document.clientSecretAt) },
+  }),
+};
+
+/** Describes a source for the API and the audit log, without its secret. */
+export function sourceShown(document: SourceDocument) {
+  return {
+    id: document.id,
+    name: document.name,
+    openid_connect_auto_discovery_url: document.discoveryUrl,
+    client_id: document.clientId,
+    scopes: document.scopes,
+    username_claim: document.usernameClaim,
+    trust_usernames: document.trustUsernames,
+    admin_group_claim_name: document.adminClaim ?? '',
+    admin_group: document.adminGroup ?? '',
+    quota_group_claim_name: document.groupClaim ?? '',
+    quota_group_map: Object.fromEntries(document.mapping),
+    quota_group_map_removal: document.removal,
+    missing_claim: document.missingClaim,
+    sign_out_at_provider: document.signOutAtProvider,
+    is_active: document.isActive,
+    created_at: isoTime(document.createdAt),
+  };
+}
+
+export const sourceKinds: readonly Kind<unknown>[] = [sourceKind];
+
 const longestSecret = 4096;
 
 export type SourceFields = Omit<SourceDocument, 'id' | 'clientSecret' | 'clientSecretAt' | 'createdAt'> & {
@@ -49,9 +124,7 @@ export type KnownSecret =
   | { readonly is: 'known'; readonly secret: string };
 
 export function sourcesIn(snapshot: Snapshot): readonly SourceDocument[] {
-  return [...snapshot.all(sourceKind)]
-    .map(([, source]) => source)
-    .sort((a, b) => a.createdAt - b.createdAt || a.id - b.id);
+  return [...snapshot.all(sourceKind)].map(([, source]) => source).sort(byAge);
 }
 
 export function sourceNamed(snapshot: Snapshot, name: string): SourceDocument | undefined {
@@ -134,9 +207,15 @@ function endAdministrationsBy(transaction: Transaction, { id, discoveryUrl }: So
   const { changes } = transaction;
   for (const link of linksAt(changes, issuerOf(discoveryUrl))) {
     if (link.administrationBy !== id) continue;
-    endAdministration(transaction, link.owner);
+    setAdministrator(transaction, link.owner, false);
     setAdministrationBy(changes, link, null);
   }
+}
+
+export function setAdministrator(transaction: Transaction, ownerId: number, isAdmin: boolean): void {
+  const owner = transaction.ownerById(ownerId);
+  if (owner === undefined || profileOf(transaction.changes, ownerId).isAdmin === isAdmin) return;
+  editUser(transaction, owner.name, { isAdmin });
 }
 
 function endSessionsBy(changes: ChangeSet, { id }: SourceDocument): void {
@@ -149,7 +228,7 @@ export function unlink(transaction: Transaction, id: string, user: string): void
   const { discoveryUrl } = mustBeSource(changes, id);
   const owner = transaction.mustBeOwner(user);
   const link = removeLink(changes, owner, issuerOf(discoveryUrl));
-  if (link.administrationBy !== null) endAdministration(transaction, owner.id);
+  if (link.administrationBy !== null) setAdministrator(transaction, owner.id, false);
   endSessions(
     changes,
     ({ via }) => via.is === 'source' && via.issuer === link.issuer && via.subject === link.subject,
@@ -204,7 +283,7 @@ function put(changes: ChangeSet, source: SourceDocument): SourceDocument {
 }
 
 function newId(snapshot: Snapshot): number {
-  const id = randomInt(1, 2 ** idBits - 1);
+  const id = newNumber();
   return snapshot.get(sourceKind, String(id)) === undefined ? id : newId(snapshot);
 }
 
@@ -218,28 +297,23 @@ function mustHaveNoFault(fields: Omit<SourceFields, 'clientSecret'>, clientSecre
   const { name, discoveryUrl, clientId, scopes, usernameClaim, adminClaim, adminGroup, groupClaim } = fields;
   const address = addressFault(discoveryUrl);
   const faults = [
-    ...faultOf('name', name),
+    ...nameFaults('name', name),
     ...(address === null ? [] : [`openid_connect_auto_discovery_url: ${address}`]),
-    ...faultOf('client_id', clientId),
+    ...nameFaults('client_id', clientId),
     ...(clientSecret === null || isSecret(clientSecret)
       ? []
       : [`client_secret: expected at most ${longestSecret} characters without control characters`]),
     ...scopes.flatMap((scope, index) =>
       /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope) ? [] : [`scopes.${index}: expected a name without spaces`],
     ),
-    ...faultOf('username_claim', usernameClaim),
-    ...faultOf('admin_group_claim_name', adminClaim),
-    ...faultOf('quota_group_claim_name', groupClaim),
+    ...nameFaults('username_claim', usernameClaim),
+    ...(adminClaim === null ? [] : nameFaults('admin_group_claim_name', adminClaim)),
+    ...(groupClaim === null ? [] : nameFaults('quota_group_claim_name', groupClaim)),
     ...(adminGroup !== null && adminClaim === null
       ? ['admin_group: admin_group_claim_name has to name the claim with the groups']
       : []),
   ];
   FaultList.of(faults).throwIfAny();
-}
-
-function faultOf(field: string, text: string | null): readonly string[] {
-  const fault = text === null ? null : nameFault(text);
-  return fault === null ? [] : [`${field}: ${fault}`];
 }
 
 function isSecret(text: string): boolean {

@@ -11,19 +11,22 @@ import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail, printable } from '../text.ts';
-import { type Synchronization, type TriedSynchronization, unmappedIn } from '../wire/index.ts';
 import {
-  type Administration,
-  administrationBy,
-  applyAdministration,
-  type Claims,
-  synchronize,
-  textClaim,
-} from './claims.ts';
-import { SignInFault } from './fault.ts';
+  type SignInFaultCode,
+  type Synchronization,
+  type TriedSynchronization,
+  unmappedIn,
+} from '../wire/index.ts';
+import { type Administration, administrationBy, type Claims, synchronize, textClaim } from './claims.ts';
 import { issuerOf } from './issuer.ts';
-import type { SourceDocument } from './kinds.ts';
-import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';
+import {
+  draftedSource,
+  type NewSource,
+  type SourceDocument,
+  setAdministrator,
+  sourceNamed,
+  unknownQuotaGroups,
+} from './sources.ts';
 
 export interface Claimed {
   readonly user: string;
@@ -204,6 +207,20 @@ function whose(documents: Trying, source: SourceDocument, claims: Claims): Owner
   return name === null ? undefined : documents.owners.named(name);
 }
 
+/** Longest reason in the log, since texts from providers and browsers can be part of it. */
+const longestReason = 2000;
+
+/** A failed sign-in: a code for the page, and a reason only for the log. */
+export class SignInFault extends Error {
+  override readonly name = 'SignInFault';
+  readonly code: SignInFaultCode;
+
+  constructor(code: SignInFaultCode, reason: string, cause?: unknown) {
+    super(reason.slice(0, longestReason), { cause });
+    this.code = code;
+  }
+}
+
 export interface LoginResult {
   /** The id of the account at the provider, which never reuses it. */
   readonly subject: string;
@@ -273,6 +290,21 @@ function settled(
   const told = factsOf(source, owner, done, { via: 'sign-in', administration });
   transaction.auditAs({ kind: signInKind, owner, facts: told });
   return { owner, told };
+}
+
+function applyAdministration(
+  transaction: Transaction,
+  source: SourceDocument,
+  link: identity.LinkDocument,
+  claims: Claims,
+): Administration {
+  const { changes } = transaction;
+  const { isAdmin } = identity.profileOf(changes, link.owner);
+  const found = administrationBy(source, claims, { isAdmin, by: link.administrationBy });
+  if (found === 'unchanged') return found;
+  setAdministrator(transaction, link.owner, found === 'given');
+  identity.setAdministrationBy(changes, link, found === 'given' ? source.id : null);
+  return found;
 }
 
 /** Returns the profile in the claims. Ignores invalid claims, which must not prevent a sign-in. */
