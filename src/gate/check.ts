@@ -1,13 +1,17 @@
 /**
  * Decisions of the gate: first by the disk, then by the owner's limits; and their records. Answers
- * `/v1/check`: may this owner start something that adds this kind of data?
+ * `/v1/check`: may this owner start something that adds this kind of data? Also answers about the usage of an
+ * owner.
  */
 
 import { dirname } from 'node:path';
 import { badParameter, SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import type { Upload } from '../layout/index.ts';
 import type { Action, ActionThings, Ledger, OwnerDecision } from '../ledger/index.ts';
 import {
+  asTree,
+  type Group,
   type Incoming,
   isLeaf,
   isRepository,
@@ -17,9 +21,11 @@ import {
   refusedByDisk,
   type Subject,
   standing,
+  subjects,
+  totalOf,
   warning,
 } from '../quota/index.ts';
-import { isoTime, printable } from '../text.ts';
+import { formatBytes, isoTime, printable } from '../text.ts';
 import { verdictShown } from '../wire/index.ts';
 import { refusalText, warningText } from './refusal-text.ts';
 import {
@@ -30,6 +36,7 @@ import {
   pathIn,
   pushIn,
   type Reply,
+  replyWith,
   subjectIn,
 } from './request.ts';
 import type { Decided, GateServices, LocatedUnit } from './services.ts';
@@ -208,7 +215,7 @@ function asJson({ owner, decision }: Decided, subject: Subject, settings: QuotaS
 }
 
 /** Returns a decision as JSON. A refusal by a rule in report mode includes its message. */
-export function verdictWithWords(ownerName: string, subject: Subject, decision: Decided['decision']): object {
+function verdictWithWords(ownerName: string, subject: Subject, decision: Decided['decision']): object {
   const verdict = verdictShown(decision);
   const { reported } = decision;
   if (reported === undefined) return verdict;
@@ -327,4 +334,63 @@ export function startUpload(
     for (const path of paths) letThrough(path);
     return decided;
   });
+}
+
+/**
+ * `/v1/usage`: the usage of an owner, the groups that apply, and the decision for each subject. Without an
+ * assigned group these are DEFAULT_GROUPS, also for an unknown owner. The built-in group has no name and is
+ * not listed.
+ */
+export function usage(services: GateServices, parameters: Parameters): Reply {
+  const { ledger } = services;
+  const owner = ledger.ownerUsage(askedOwnerIn(parameters, ledger));
+  const decisions = subjects.map(subject => {
+    const { decision } = ledger.decide(owner.name, subject);
+    return [subject, verdictWithWords(owner.name, subject, decision)];
+  });
+  const json = {
+    owner: owner.name,
+    used: asTree(owner.usage),
+    ...(owner.unreachable === null ? {} : { unreachable: asTree(owner.unreachable) }),
+    measured_at: isoTime(owner.measuredAt),
+    partial: owner.partial,
+    stale: owner.stale,
+    groups: ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups).map(groupShown),
+    decisions: Object.fromEntries(decisions),
+  };
+  return replyWith(200, json, `${JSON.stringify(json)}\n`);
+}
+
+/** Shows a group with names, as administrators see it: programs on the trusted socket may know them. */
+function groupShown({ name, rules }: Group): object {
+  return {
+    name,
+    rules: rules.map(rule => ({
+      name: rule.name,
+      limit: rule.limitBytes,
+      subjects: rule.subjects,
+      ...given({ mode: rule.mode, per: rule.per }),
+    })),
+  };
+}
+
+/** `/v1/quota`: the usage and limit of an owner, in the form for that owner. Throws `not_found`. */
+export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
+  const asked = askedOwnerIn(parameters, ledger);
+  if (ledger.documents.owners.named(asked) === undefined) {
+    throw new SoftquotaError('not_found', `no such owner: ${printable(asked)}`);
+  }
+  const { name, usage } = ledger.ownerUsage(asked);
+  const { decision } = ledger.decide(name, 'size:all');
+  const { allowed, used, limit } = decision;
+  const message = allowed ? standing(name, decision) : refusal(name, 'size:all', decision);
+  const total = totalOf(usage);
+  const page = myUsage();
+  const json = { owner: name, allowed, used, limit, total, message, my_usage: page };
+  const lines = [
+    message,
+    ...(used === total ? [] : [`${printable(name)} stores ${formatBytes(total)} in total.`]),
+    ...(page === null ? [] : [`My usage: ${page}`]),
+  ];
+  return replyWith(200, json, `${lines.join('\n')}\n`);
 }

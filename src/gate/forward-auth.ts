@@ -17,17 +17,21 @@ import { helpAfter, refusalText } from './refusal-text.ts';
 import { requestAddress } from './request.ts';
 import type { Decided, GateServices } from './services.ts';
 
-export const forwardAuthAddress = '/v1/forward-auth';
+const forwardAuthAddress = '/v1/forward-auth';
 /**
  * Address of the refusal as a page, for nginx, which drops the body of the first answer. It never answers
  * 200: a client would take that for success if the owner has got space in between.
  */
-export const refusalAddress = '/v1/forward-auth/refusal';
+const refusalAddress = '/v1/forward-auth/refusal';
 
 const headerNames = {
   original: ['x-original-uri', 'x-original-method', 'x-original-content-length'],
   forwarded: ['x-forwarded-uri', 'x-forwarded-method', 'x-forwarded-content-length'],
 } as const;
+
+export function isForwardAuth(address: string): boolean {
+  return address === forwardAuthAddress || address === refusalAddress;
+}
 
 /** Answers; never rejects. It ignores the body, which a proxy should not send. */
 export async function answerForwardAuth(

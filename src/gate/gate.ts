@@ -21,65 +21,31 @@ import {
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
-import { answerCheck } from './check.ts';
-import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
-import { answerLfsBatch, answerObjects, isLfsBatch, lfsPrefix, longestObjectsBytes } from './lfs.ts';
+import { answerCheck, ownerQuota, usage } from './check.ts';
+import { answerForwardAuth, isForwardAuth } from './forward-auth.ts';
+import { answerLfsBatch, answerObjects, isLfsBatch, longestObjectsBytes } from './lfs.ts';
 import { answerPush, pushAddress } from './push/request.ts';
-import {
-  answerSource,
-  changed,
-  changedTrusted,
-  changeReservation,
-  claims,
-  claimsNested,
-  longestClaimsBytes,
-  longestSetMs,
-  ownerQuota,
-  reservationsAddress,
-  reserve,
-  sources,
-  sourcesAddress,
-  units,
-  usage,
-} from './reports.ts';
+import { longestSetMs, reportRoutes, trustedReportRoutes } from './reports.ts';
 import {
   BodyRoom,
   faultReply,
-  type Nested,
-  type Parameters,
   parametersOf,
   type Reply,
   replyWith,
   requestAddress,
   sendAnswer,
 } from './request.ts';
-import type { GateServices, Health } from './services.ts';
+import type { GateRoute, GateServices, Health } from './services.ts';
 import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
-
-interface Route {
-  readonly methods: readonly string[];
-  readonly handle: (
-    services: GateServices,
-    parameters: Parameters,
-    request: IncomingMessage,
-  ) => Reply | Promise<Reply>;
-  /** Parameters that may be whole JSON values; absent: none. */
-  readonly nested?: Nested;
-  /** Limit of the body in bytes; absent: the usual one. */
-  readonly mostBodyBytes?: number;
-  /** True if the handler itself reads the body of a PUT, which may be long and slow. */
-  readonly isStreamed?: true;
-  readonly shown?: string;
-}
 
 const asking = ['GET', 'HEAD', 'POST'];
 
-const healthz: Route = {
+const healthz: GateRoute = {
   methods: ['GET', 'HEAD'],
   handle: () => healthReply({ reasons: [], notes: [] }),
 };
 
-const check: Route = {
+const check: GateRoute = {
   methods: asking,
   handle: (services, parameters) =>
     parameters.has('objects') ? answerObjects(services, parameters) : answerCheck(services, parameters),
@@ -87,39 +53,22 @@ const check: Route = {
 };
 
 /** Routes by address; an address with a final slash stands for everything below it. */
-const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
+const openRoutes: ReadonlyMap<string, GateRoute> = new Map<string, GateRoute>([
   ['/v1/check', check],
   ['/v1/quota', { methods: ['GET', 'HEAD'], handle: ownerQuota }],
-  ['/v1/changed', { methods: ['POST'], handle: changed }],
-  [reservationsAddress, { methods: ['POST'], handle: reserve }],
-  [`${reservationsAddress}/`, { methods: ['DELETE', 'PUT'], handle: changeReservation }],
+  ...reportRoutes,
   ['/healthz', healthz],
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
 ]);
 
 /** Routes at a TCP address, besides those for proxies. */
-const addressRoutes: ReadonlyMap<string, Route> = new Map([['/healthz', healthz]]);
+const addressRoutes: ReadonlyMap<string, GateRoute> = new Map([['/healthz', healthz]]);
 
-const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
+const trustedRoutes: ReadonlyMap<string, GateRoute> = new Map<string, GateRoute>([
   ...openRoutes,
-  ['/v1/changed', { methods: ['POST'], handle: changedTrusted }],
-  ['/v1/units', { methods: ['POST'], handle: units }],
+  ...trustedReportRoutes,
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
   [workerAddress, { methods: ['GET', 'POST'], handle: noUpgrade }],
-  [sourcesAddress, { methods: ['GET', 'HEAD'], handle: sources }],
-  [
-    `${sourcesAddress}/`,
-    {
-      methods: ['GET', 'HEAD', 'PUT', 'DELETE'],
-      handle: answerSource,
-      isStreamed: true,
-      shown: `${sourcesAddress}/NAME`,
-    },
-  ],
-  [
-    '/v1/claims',
-    { methods: ['POST'], handle: claims, nested: claimsNested, mostBodyBytes: longestClaimsBytes },
-  ],
 ]);
 
 /** Limits for clients; times are in milliseconds. */
@@ -178,7 +127,7 @@ export function openGateAt(
 
 async function opened(
   services: GateServices,
-  routes: ReadonlyMap<string, Route>,
+  routes: ReadonlyMap<string, GateRoute>,
   begin: (server: Server) => Promise<Listening>,
   mayAsk: (socket: Socket) => boolean,
   limits: Partial<GateLimits>,
@@ -210,13 +159,11 @@ async function opened(
       refuseStranger(services, request, response);
       return;
     }
-    if (address === forwardAuthAddress || address === refusalAddress) {
+    if (isForwardAuth(address)) {
       void answerForwardAuth(services, request, response);
       return;
     }
-    // A proxy passes on a batch below `/v1/lfs/`, or with the client's address.
-    const isOwn = address.startsWith('/v1/');
-    if (isOwn ? address.startsWith(lfsPrefix) : isLfsBatch(services, request)) {
+    if (isLfsBatch(services, request, address)) {
       void answerLfsBatch(services, batchRoom, request, response);
       return;
     }
@@ -266,13 +213,13 @@ function endAfter(milliseconds: number, request: IncomingMessage): void {
   request.once('close', () => clearTimeout(overdue));
 }
 
-function routeAt(routes: ReadonlyMap<string, Route>, address: string): Route | undefined {
+function routeAt(routes: ReadonlyMap<string, GateRoute>, address: string): GateRoute | undefined {
   return routes.get(address) ?? routes.get(/^\/v1\/[^/]+\//.exec(address)?.[0] ?? '');
 }
 
 function serve(
   services: GateServices,
-  routes: ReadonlyMap<string, Route>,
+  routes: ReadonlyMap<string, GateRoute>,
   room: BodyRoom,
   request: IncomingMessage,
   response: ServerResponse,
@@ -304,7 +251,7 @@ function serve(
   }
 }
 
-function noRoute(routes: ReadonlyMap<string, Route>, address: string): SoftquotaError {
+function noRoute(routes: ReadonlyMap<string, GateRoute>, address: string): SoftquotaError {
   if (routeAt(trustedRoutes, address) === undefined) {
     const message =
       'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz';

@@ -36,11 +36,11 @@ import {
   startUpload,
 } from './check.ts';
 import { helpAfter } from './refusal-text.ts';
-import { type BodyRoom, bodyOf, type Parameters, type Reply, replyWith, requestAddress } from './request.ts';
+import { type BodyRoom, bodyOf, type Parameters, type Reply, replyWith } from './request.ts';
 import type { GateServices } from './services.ts';
 
 /** A proxy may pass on batches below this address. */
-export const lfsPrefix = '/v1/lfs/';
+const lfsPrefix = '/v1/lfs/';
 
 /** git-lfs sends about 100 objects at a time, of some 90 bytes each; servers answer with a link for each. */
 const longestBatchBytes = 1024 * 1024;
@@ -63,11 +63,11 @@ interface Passed {
   readonly body: Buffer;
 }
 
-/** Returns true if a proxy passes on a batch with the client's address. */
-export function isLfsBatch(services: GateServices, request: IncomingMessage): boolean {
-  const address = requestAddress(request);
+/** Returns true for a batch, which a proxy passes on below `/v1/lfs/`, or with the client's address. */
+export function isLfsBatch(services: GateServices, { method }: IncomingMessage, address: string): boolean {
+  if (address.startsWith('/v1/')) return address.startsWith(lfsPrefix);
   const { batchRoutes } = services.uploads().lfs;
-  return request.method === 'POST' && uploadsOf(batchRoutes, 'POST', address).length > 0;
+  return method === 'POST' && uploadsOf(batchRoutes, 'POST', address).length > 0;
 }
 
 /** Answers; never rejects. */

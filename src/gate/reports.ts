@@ -1,6 +1,6 @@
 /**
  * Reports of hooks and trusted programs: a unit has changed, by how much, how large a reported unit is, all
- * units of a source, or the claims about a user. Also the answers about the usage of an owner.
+ * units of a source, or the claims about a user.
  *
  * `/v1/reservations` reserves room for an upload until its bytes are known. It is decided like a check.
  * Reserved bytes count as used until the reservation is released, its data is reported, or it expires.
@@ -16,14 +16,12 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { JsonFault, readJson } from '../bounded/index.ts';
 import { badParameter, SoftquotaError } from '../errors.ts';
-import { given } from '../given.ts';
 import { forgeSource, type Reservation, type SourceReport } from '../ledger/index.ts';
 import type { Claims } from '../oauth/index.ts';
-import { asTree, type Group, nameFault, refusal, standing, subjects, totalOf } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
 import { counted, formatBytes, isoTime, printable } from '../text.ts';
-import { answered, askedQuestion, decidedFirstByDisk, pushId, thingsOf, verdictWithWords } from './check.ts';
+import { answered, askedQuestion, decidedFirstByDisk, pushId, thingsOf } from './check.ts';
 import {
-  askedOwnerIn,
   bytesIn,
   deltaIn,
   leafIn,
@@ -37,9 +35,9 @@ import {
   required,
   secondsIn,
 } from './request.ts';
-import type { GateServices } from './services.ts';
+import type { GateRoute, GateServices } from './services.ts';
 
-export const reservationsAddress = '/v1/reservations';
+const reservationsAddress = '/v1/reservations';
 
 const beginning = `${reservationsAddress}/`;
 const idBytes = 18;
@@ -48,7 +46,7 @@ const usualSeconds = 600;
 const mostSeconds = 3600;
 
 /** `POST /v1/reservations`. */
-export async function reserve(services: GateServices, parameters: Parameters): Promise<Reply> {
+async function reserve(services: GateServices, parameters: Parameters): Promise<Reply> {
   bytesIn(parameters, 'size');
   const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
   const question = await askedQuestion(services, parameters);
@@ -82,7 +80,7 @@ function reportedReservation(
 }
 
 /** `DELETE` and `PUT /v1/reservations/ID`: releases a reservation, or extends it. */
-export async function changeReservation(
+async function changeReservation(
   services: GateServices,
   parameters: Parameters,
   request: IncomingMessage,
@@ -109,7 +107,7 @@ function reservationShown({ ledger }: GateServices, { id, expiresAt }: Reservati
 }
 
 /** `/v1/changed` with a path: measures the unit again soon, which ends `push` or `reservation`. */
-export async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
+async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
   const reservation = reservationIn(services, parameters);
   const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
   if (text === '') {
@@ -144,7 +142,7 @@ async function existing(services: GateServices, path: string): Promise<string> {
 /**
  * `/v1/changed` for trusted programs: with a path, or with the number of bytes that were added or removed.
  */
-export async function changedTrusted(services: GateServices, parameters: Parameters): Promise<Reply> {
+async function changedTrusted(services: GateServices, parameters: Parameters): Promise<Reply> {
   if ((parameters.get('path') ?? '') !== '' || !parameters.has('owner')) return changed(services, parameters);
   const owner = nameParameter(parameters, 'owner');
   const subject = leafIn(parameters);
@@ -156,7 +154,7 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
 }
 
 /** `/v1/units`: sets the size of a reported unit. */
-export async function units(services: GateServices, parameters: Parameters): Promise<Reply> {
+async function units(services: GateServices, parameters: Parameters): Promise<Reply> {
   const owner = nameParameter(parameters, 'owner');
   const subject = leafIn(parameters);
   const unit = nameParameter(parameters, 'unit');
@@ -165,66 +163,7 @@ export async function units(services: GateServices, parameters: Parameters): Pro
   return replyWith(200, { owner, subject, unit, bytes }, 'counted\n');
 }
 
-/**
- * `/v1/usage`: the usage of an owner, the groups that apply, and the decision for each subject. Without an
- * assigned group these are DEFAULT_GROUPS, also for an unknown owner. The built-in group has no name and is
- * not listed.
- */
-export function usage(services: GateServices, parameters: Parameters): Reply {
-  const { ledger } = services;
-  const owner = ledger.ownerUsage(askedOwnerIn(parameters, ledger));
-  const decisions = subjects.map(subject => {
-    const { decision } = ledger.decide(owner.name, subject);
-    return [subject, verdictWithWords(owner.name, subject, decision)];
-  });
-  const json = {
-    owner: owner.name,
-    used: asTree(owner.usage),
-    ...(owner.unreachable === null ? {} : { unreachable: asTree(owner.unreachable) }),
-    measured_at: isoTime(owner.measuredAt),
-    partial: owner.partial,
-    stale: owner.stale,
-    groups: ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups).map(groupShown),
-    decisions: Object.fromEntries(decisions),
-  };
-  return replyWith(200, json, `${JSON.stringify(json)}\n`);
-}
-
-/** Shows a group with names, as administrators see it: programs on the trusted socket may know them. */
-function groupShown({ name, rules }: Group): object {
-  return {
-    name,
-    rules: rules.map(rule => ({
-      name: rule.name,
-      limit: rule.limitBytes,
-      subjects: rule.subjects,
-      ...given({ mode: rule.mode, per: rule.per }),
-    })),
-  };
-}
-
-/** `/v1/quota`: the usage and limit of an owner, in the form for that owner. Throws `not_found`. */
-export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
-  const asked = askedOwnerIn(parameters, ledger);
-  if (ledger.documents.owners.named(asked) === undefined) {
-    throw new SoftquotaError('not_found', `no such owner: ${printable(asked)}`);
-  }
-  const { name, usage } = ledger.ownerUsage(asked);
-  const { decision } = ledger.decide(name, 'size:all');
-  const { allowed, used, limit } = decision;
-  const message = allowed ? standing(name, decision) : refusal(name, 'size:all', decision);
-  const total = totalOf(usage);
-  const page = myUsage();
-  const json = { owner: name, allowed, used, limit, total, message, my_usage: page };
-  const lines = [
-    message,
-    ...(used === total ? [] : [`${printable(name)} stores ${formatBytes(total)} in total.`]),
-    ...(page === null ? [] : [`My usage: ${page}`]),
-  ];
-  return replyWith(200, json, `${lines.join('\n')}\n`);
-}
-
-export const sourcesAddress = '/v1/sources';
+const sourcesAddress = '/v1/sources';
 
 export const longestSetMs = 3_600_000;
 
@@ -233,13 +172,13 @@ const usualStaleAfter = 86_400;
 const longestStaleAfter = 366 * 86_400;
 
 /** `/v1/sources`: lists the sources. */
-export function sources({ ledger }: GateServices): Reply {
+function sources({ ledger }: GateServices): Reply {
   const { list } = ledger.sources;
   return replyWith(200, { sources: list.map(sourceReportShown) }, list.map(lineOf).join(''));
 }
 
 /** `GET`, `PUT` and `DELETE /v1/sources/NAME`. */
-export async function answerSource(
+async function answerSource(
   services: GateServices,
   parameters: Parameters,
   request: IncomingMessage,
@@ -341,15 +280,15 @@ function lineOf({ name, units, owners, bytes, reportedAt, isStale }: SourceRepor
 /** Limit of JSON values: enough for all groups and the other fields of an ID token. */
 const mostValues = 50_000;
 
-export const claimsNested = { names: new Set(['claims', 'try']), mostValues } as const;
+const claimsNested = { names: new Set(['claims', 'try']), mostValues };
 
 /** Enough for ten thousand groups; parsing more would delay other requests. */
-export const longestClaimsBytes = 1024 * 1024;
+const longestClaimsBytes = 1024 * 1024;
 
 /**
  * `/v1/claims`: applies the claims of a provider about a user, sent by a forge's sign-in, an SSO proxy or a job.
  */
-export async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
+async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
   const user = required(parameters, 'user');
   const fault = nameFault(user);
   if (fault !== null) throw badParameter(`user is not a valid name: ${fault}`);
@@ -384,3 +323,29 @@ function trialIn(text: string): boolean {
   if (text === 'false' || text === '') return false;
   throw badParameter('try is not true or false');
 }
+
+/** Routes for everybody. An address with a final slash stands for everything below it. */
+export const reportRoutes: readonly (readonly [string, GateRoute])[] = [
+  ['/v1/changed', { methods: ['POST'], handle: changed }],
+  [reservationsAddress, { methods: ['POST'], handle: reserve }],
+  [`${reservationsAddress}/`, { methods: ['DELETE', 'PUT'], handle: changeReservation }],
+];
+
+const trustedSource: GateRoute = {
+  methods: ['GET', 'HEAD', 'PUT', 'DELETE'],
+  handle: answerSource,
+  isStreamed: true,
+  shown: `${sourcesAddress}/NAME`,
+};
+
+/** Routes for trusted programs only. */
+export const trustedReportRoutes: readonly (readonly [string, GateRoute])[] = [
+  ['/v1/changed', { methods: ['POST'], handle: changedTrusted }],
+  ['/v1/units', { methods: ['POST'], handle: units }],
+  [sourcesAddress, { methods: ['GET', 'HEAD'], handle: sources }],
+  [`${sourcesAddress}/`, trustedSource],
+  [
+    '/v1/claims',
+    { methods: ['POST'], handle: claims, nested: claimsNested, mostBodyBytes: longestClaimsBytes },
+  ],
+];

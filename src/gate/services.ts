@@ -1,5 +1,6 @@
 /** Types of what the gate is given, and of what its parts give each other. */
 
+import type { IncomingMessage } from 'node:http';
 import type { LargeBlobsLook, Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
@@ -15,6 +16,7 @@ import type {
   UnaskedRecord,
 } from '../quota/index.ts';
 import type { Synchronization } from '../wire/index.ts';
+import type { Nested, Parameters, Reply } from './request.ts';
 import type { WorkerLink } from './worker.ts';
 
 export interface Decided {
@@ -218,4 +220,21 @@ export interface LocatedUnit {
   readonly bytes: number | null;
   /** True if another host measures it. */
   readonly isElsewhere?: boolean;
+}
+
+/** The handling of an address of a socket. */
+export interface GateRoute {
+  readonly methods: readonly string[];
+  readonly handle: (
+    services: GateServices,
+    parameters: Parameters,
+    request: IncomingMessage,
+  ) => Reply | Promise<Reply>;
+  /** Parameters that may be whole JSON values; absent: none. */
+  readonly nested?: Nested;
+  /** Limit of the body in bytes; absent: the usual one. */
+  readonly mostBodyBytes?: number;
+  /** True if the handler itself reads the body of a PUT, which may be long and slow. */
+  readonly isStreamed?: true;
+  readonly shown?: string;
 }

@@ -14,7 +14,6 @@ import {
   isOfIncoming,
   isSubject,
   limitFault,
-  longestGraceMs,
   nameFaults,
   type Rule,
   type RuleMode,
@@ -23,7 +22,7 @@ import {
   ruleModes,
   ruleScopes,
 } from '../quota/index.ts';
-import { printable } from '../text.ts';
+import { longestDurationMs, printable } from '../text.ts';
 import { allowanceKind } from './allowances.ts';
 
 /** The position in lists, in the order of creation. */
@@ -39,7 +38,7 @@ const rule = z.strictObject({
   place,
   limitBytes: z.number().int().min(-1).max(Number.MAX_SAFE_INTEGER),
   subjects: z.array(z.custom<RuleSubject>(isRuleSubject)).readonly(),
-  graceMs: z.number().int().min(0).max(longestGraceMs).exactOptional(),
+  graceMs: z.number().int().min(0).max(longestDurationMs).exactOptional(),
   graceMost: graceMost.exactOptional(),
   mode: z.enum(ruleModes).exactOptional(),
   per: z.enum(boundScopes).exactOptional(),
@@ -240,7 +239,7 @@ export function ruleFaults(rule: Rule): readonly string[] {
     ...(isOfIncoming({ per }) && (graceMs > 0 || graceMost !== undefined)
       ? [`grace: expected none for each ${per}; "default" takes it away`]
       : []),
-    ...(Number.isSafeInteger(graceMs) && graceMs >= 0 && graceMs <= longestGraceMs
+    ...(Number.isSafeInteger(graceMs) && graceMs >= 0 && graceMs <= longestDurationMs
       ? []
       : ['grace: expected whole seconds from 0 to a hundred years']),
     ...subjects.flatMap(each =>

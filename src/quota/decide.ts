@@ -48,14 +48,7 @@ import {
   raisedGroups,
   reachedThreshold,
 } from './judged.ts';
-import type {
-  BoundScope,
-  BuiltinGroup,
-  CompiledGroup,
-  CompiledRule,
-  QuotaSettings,
-  Standing,
-} from './policy.ts';
+import type { BoundScope, CompiledRule, JudgedGroup, QuotaSettings, Standing } from './policy.ts';
 import { bytesUnder, leafMask, noUsage, type Subject } from './subjects.ts';
 
 /**
@@ -138,8 +131,7 @@ function refusedByWarning(
 ): RuledRefused | null {
   const warning: Judge = rule => (rule.mode === 'warn' ? judge(rule) : null);
   const others: Judge = rule => (rule.mode === 'warn' ? null : judge(rule));
-  const isClosedBy = (group: CompiledGroup | BuiltinGroup, by: Judge) =>
-    decidingRule(group, by)?.verdict === 'refuses';
+  const isClosedBy = (group: JudgedGroup, by: Judge) => decidingRule(group, by)?.verdict === 'refuses';
   const closed = groupsAt(step, judging).filter(
     group => isClosedBy(group, warning) && !isClosedBy(group, others),
   );

@@ -7,7 +7,7 @@
  */
 
 import type { Parsed } from '../parsed.ts';
-import { longestDurationMs, parseSize, writeSize } from '../text.ts';
+import { parseSize, writeSize } from '../text.ts';
 
 /** The amount by which a limit may be passed: in bytes, or in percent of the limit. */
 export type GraceMost = { readonly bytes: number } | { readonly percent: number };
@@ -98,17 +98,6 @@ function mostBytes(most: GraceMost, limitBytes: number): number {
   return Math.min(Math.ceil(hundredth * most.percent + (rest * most.percent) / 100), Number.MAX_SAFE_INTEGER);
 }
 
-/** Tells whether a grace allows `addingBytes` at this headroom of the limit. */
-export function isLetThrough(
-  { until, below }: Grace,
-  { now }: Graces,
-  limitBytes: number,
-  headroom: number,
-  addingBytes: number,
-): boolean {
-  return now < until && headroom + (below - limitBytes) > addingBytes;
-}
-
 /** Tells whether the grace of rule `a` is never more generous than that of rule `b`. */
 export function isNoMoreGrace(settings: GraceSettings, a: LimitedRule, b: LimitedRule): boolean {
   const one = termsOf(settings, a);
@@ -118,8 +107,6 @@ export function isNoMoreGrace(settings: GraceSettings, a: LimitedRule, b: Limite
   if ('bytes' in one.most) return 'bytes' in other.most && one.most.bytes <= other.most.bytes;
   return 'percent' in other.most && one.most.percent <= other.most.percent;
 }
-
-export const longestGraceMs = longestDurationMs;
 
 const percentPattern = /^(\d{1,4}(?:\.\d{1,3})?) ?%$/;
 

@@ -40,7 +40,6 @@ export {
   type GraceMost,
   type Graces,
   graceMostText,
-  longestGraceMs,
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';

@@ -20,14 +20,13 @@ import type {
   RuledRefused,
   Stored,
 } from './decision.ts';
-import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
+import { type Grace, type Graces, graceOf } from './grace.ts';
 import {
   type BoundScope,
-  type BuiltinGroup,
   builtinGroup,
-  type CompiledGroup,
   type CompiledRule,
   isOfIncoming,
+  type JudgedGroup,
   type QuotaSettings,
   raisedGroup,
   type Standing,
@@ -106,8 +105,8 @@ export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
   const isPassed = settings.refuseWhen === 'reached' ? headroom <= adding : headroom < adding;
   if (!isPassed) return { ...counted, verdict: 'allows', grace: null };
   const grace = graceOf(settings, rule, graces, judging.isTold);
-  const isGraced =
-    grace !== null && graces !== undefined && isLetThrough(grace, graces, limitBytes, headroom, adding);
+  const isRunning = grace !== null && graces !== undefined && graces.now < grace.until;
+  const isGraced = isRunning && headroom + (grace.below - limitBytes) > adding;
   return { ...counted, verdict: isGraced ? 'graced' : 'refuses', grace };
 }
 
@@ -150,7 +149,7 @@ export interface DecidingRule extends CountedRule {
  * Returns the rule that decides for a group: of those with the strictest verdict the one with the least
  * headroom, or whose grace ends first; ties by name. Null: no rule is about the question.
  */
-export function decidingRule(group: CompiledGroup | BuiltinGroup, judge: Judge): DecidingRule | null {
+export function decidingRule(group: JudgedGroup, judge: Judge): DecidingRule | null {
   let found: CountedRule | null = null;
   for (const rule of group.rules) {
     const judged = judge(rule);
@@ -162,10 +161,7 @@ export function decidingRule(group: CompiledGroup | BuiltinGroup, judge: Judge):
 }
 
 /** Returns the deciding rule of the most generous group, ties by the group's name; null: there is none. */
-export function decidingAmong(
-  groups: readonly (CompiledGroup | BuiltinGroup)[],
-  judge: Judge,
-): DecidingRule | null {
+export function decidingAmong(groups: readonly JudgedGroup[], judge: Judge): DecidingRule | null {
   let found: DecidingRule | null = null;
   for (const group of groups) {
     const deciding = decidingRule(group, judge);
@@ -177,16 +173,13 @@ export function decidingAmong(
 }
 
 /** Returns the groups of a step, with the owner's allowance added to their limits. */
-export function groupsAt(
-  step: PrecedenceStep,
-  { settings, standing }: Judging,
-): readonly (CompiledGroup | BuiltinGroup)[] {
-  const groups: readonly (CompiledGroup | BuiltinGroup)[] =
+export function groupsAt(step: PrecedenceStep, { settings, standing }: Judging): readonly JudgedGroup[] {
+  const groups: readonly JudgedGroup[] =
     step === 'builtin' ? [builtinGroup(settings.totalBytes)] : standing[step];
   return raisedGroups(groups, standing);
 }
 
-export function raisedGroups<Group extends CompiledGroup | BuiltinGroup>(
+export function raisedGroups<Group extends JudgedGroup>(
   groups: readonly Group[],
   { allowance }: Standing,
 ): readonly Group[] {

@@ -68,11 +68,8 @@ export interface CompiledGroup {
   readonly rules: readonly CompiledRule[];
 }
 
-/** The group of the last step, which administrators cannot edit: it has one rule, which covers everything. */
-export interface BuiltinGroup {
-  readonly name: null;
-  readonly rules: readonly CompiledRule[];
-}
+/** Also the group of the last step, which administrators cannot edit: it has no name. */
+export type JudgedGroup = Pick<CompiledGroup, 'rules'> & { readonly name: string | null };
 
 const subjectBits: ReadonlyMap<string, number> = new Map(
   subjects.map((subject, index) => [subject, 1 << index]),
@@ -156,8 +153,8 @@ export function hasBounds(standing: Standing, scopes: readonly BoundScope[]): bo
 
 const unlimited = compileRule({ name: '', limitBytes: -1, subjects: ['size:all'] });
 
-/** Returns `[quota.default] TOTAL` as a group. */
-export function builtinGroup(totalBytes: number): BuiltinGroup {
+/** Returns `[quota.default] TOTAL` as a group with one rule, which covers everything. */
+export function builtinGroup(totalBytes: number): JudgedGroup {
   return { name: null, rules: [{ ...unlimited, name: null, limitBytes: totalBytes }] };
 }
 

@@ -8,7 +8,6 @@ import { z } from 'zod';
 import {
   type GraceMost,
   isSubject,
-  longestGraceMs,
   parseGraceMost,
   type RuleScope,
   type RuleSubject,
@@ -16,6 +15,7 @@ import {
   ruleScopes,
   subjects,
 } from '../quota/index.ts';
+import { longestDurationMs } from '../text.ts';
 import { atMost, bytes, knownName, mark, mostOf, newName, queryNumber, text } from './bounds.ts';
 import { component, strictComponent } from './component.ts';
 import { allowance } from './requests.ts';
@@ -67,7 +67,7 @@ const newGrace = z
         .number({ error: graceExpected })
         .int({ error: graceExpected })
         .min(0, { error: graceExpected })
-        .max(longestGraceMs / 1000, { error: graceExpected }),
+        .max(longestDurationMs / 1000, { error: graceExpected }),
     ],
     { error: graceExpected },
   )

@@ -193,6 +193,8 @@ export interface Growth {
   readonly quarantine: Quarantine | null;
   /** Name of the quarantine, whose removal shows the end of the push; null if it cannot be watched. */
   readonly name: string | null;
+  /** The quarantine's part of a question's identity. */
+  readonly seen: string;
 }
 
 /** Each ref is a file, and each level of its name a directory, which counts no bytes but uses space. */
@@ -211,6 +213,7 @@ export function pushGrowth(changes: RefChanges, arriving: Arriving, look: Quaran
     bytes: quarantine === null ? 0 : quarantine.bytes + refBytes,
     quarantine,
     name: arriving.in === 'quarantine' && look?.is !== 'absent' ? arriving.name : null,
+    seen: quarantine === null ? String(look?.is) : `${quarantine.id} ${quarantine.bytes}`,
   };
 }
 
@@ -269,11 +272,6 @@ export async function walkedOnce(
 /** Makes the key under which refs over the limit are counted; a limit may apply to one leaf only. */
 export function refsOwner({ ownerName, leaf }: PushPlace): string {
   return `${leaf} ${ownerName}`;
-}
-
-/** Returns the quarantine's part of a question's identity. */
-export function seenAs(look: QuarantineLook | null): string {
-  return look?.is === 'seen' ? `${look.quarantine.id} ${look.quarantine.bytes}` : String(look?.is);
 }
 
 /**

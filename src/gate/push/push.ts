@@ -39,7 +39,6 @@ import {
   pushGrowth,
   refsOwner,
   type ServerFacts,
-  seenAs,
   serverFacts,
   walkedOnce,
 } from './facts.ts';
@@ -174,7 +173,7 @@ export class PushQuestions {
         : null;
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
-    const identity = `${request.digest} ${seenAs(look)}`;
+    const identity = `${request.digest} ${growth.seen}`;
     const base = { request, facts, place, lines, changes, existing, growth, key, identity, askedAt };
     if (await this.#isForges(base)) {
       this.#begin(base);
