@@ -122,11 +122,6 @@ function wrapped(text: string): string[] {
   return lines;
 }
 
-/** Answers without a text. */
-export const goOn: PushAnswer = { status: 200, text: '' };
-export const askAgain: PushAnswer = { status: 202, text: '' };
-export const notManaged: PushAnswer = { status: 404, text: '' };
-
 const mostLines = 20;
 export const longestLine = 1000;
 const mostSpaceLines = 5;

@@ -5,20 +5,18 @@ import { isIPv6 } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SoftquotaError } from '../errors.ts';
 import { type Caller, callerWith, tokenIn } from './caller.ts';
-import { type TokenDocument, tokenKind } from './kinds.ts';
+import { profileOf, type TokenDocument, tokenKind } from './kinds.ts';
 import {
   endBrought,
-  keptUseOf,
   type NewSession,
   type SessionCookie,
+  SignedIn,
+  type SignedInOptions,
   type Started,
   startSession,
-  Uses,
-  type UsesOptions,
 } from './sessions.ts';
-import { SignedIn, type SignedInOptions } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
-import { profileOf } from './users.ts';
+import { keptUseOf, Uses, type UsesOptions } from './uses.ts';
 
 export type Authentication =
   | {

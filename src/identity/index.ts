@@ -20,6 +20,7 @@ export {
   identityKinds,
   type LinkDocument,
   newNumber,
+  profileOf,
   type Role,
   roles,
   type SessionDocument,
@@ -30,11 +31,11 @@ export {
   endBrought,
   endSession,
   endSessions,
+  type KnownSession,
   type SessionCookie,
   sessionLimits,
   startSession,
 } from './sessions.ts';
-export type { KnownSession } from './signed-in.ts';
 export { createToken, type NewToken, revokeToken, tokensOf } from './tokens.ts';
 export {
   administratorAddresses,
@@ -49,7 +50,6 @@ export {
   membersOf,
   mustBeOrganization,
   organizationsOf,
-  profileOf,
   putLink,
   removeLink,
   removeMember,

@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import type { Kind } from '../documents/index.ts';
+import type { Kind, Snapshot } from '../documents/index.ts';
 import { isoTime } from '../text.ts';
 
 const whole = z.number().int();
@@ -37,6 +37,12 @@ export const profileKind: Kind<Profile> = {
     content: { email, full_name: fullName, is_admin: isAdmin },
   }),
 };
+
+export const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
+
+export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
+  return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
+}
 
 export const roles = ['owner', 'member'] as const;
 

@@ -1,5 +1,5 @@
 /**
- * Sessions of browsers, as documents; and the last uses of tokens and sessions.
+ * Sessions of browsers, as documents, and the users who are signed in by them.
  *
  * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Only their SHA-256 is stored. The
  * secret is replaced once a day. If a request has a replaced secret, two parties have the session, and one of
@@ -10,18 +10,19 @@ import { hash, randomBytes } from 'node:crypto';
 import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { SerialQueue } from '../serial-queue.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
+import { type Caller, callerWith } from './caller.ts';
 import {
   byAge,
   newNumber,
+  profileOf,
   type SessionDocument,
   sessionKind,
   tokenKind,
-  useKind,
   type Via,
 } from './kinds.ts';
+import { forgetUse, forgetUsesOfGone, keptUseOf, type Uses } from './uses.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -50,7 +51,7 @@ export interface NewSession {
   readonly endsAt: number | null;
 }
 
-export interface PresentedCookie {
+interface PresentedCookie {
   readonly key: string;
   readonly handle: string;
   readonly secret: string;
@@ -67,7 +68,7 @@ export interface Started extends SessionCookie {
 }
 
 /** Parses a session cookie; null: it is malformed. */
-export function broughtIn(value: string): PresentedCookie | null {
+function broughtIn(value: string): PresentedCookie | null {
   const [, handle, secret] = held.exec(value) ?? [];
   if (handle === undefined || secret === undefined) return null;
   return { key: hash('sha256', handle), handle, secret: hash('sha256', secret) };
@@ -104,7 +105,7 @@ export function startSession(
   return { key, document, value: `${handle}.${secret}`, seconds: secondsLeft(document, now) };
 }
 
-export function standingOf(
+function standingOf(
   { secret, previousSecret, rotatedAt }: SessionDocument,
   brought: PresentedCookie,
   now: number,
@@ -115,11 +116,7 @@ export function standingOf(
 }
 
 /** Replaces the secret of a session; null: the presented secret is not the current one. */
-export function rotateSession(
-  changes: ChangeSet,
-  brought: PresentedCookie,
-  now: number,
-): SessionCookie | null {
+function rotateSession(changes: ChangeSet, brought: PresentedCookie, now: number): SessionCookie | null {
   const session = changes.get(sessionKind, brought.key);
   if (session === undefined || standingOf(session, brought, now) !== 'current') return null;
   const secret = randomBytes(secretBytes).toString('base64url');
@@ -129,11 +126,7 @@ export function rotateSession(
 }
 
 /** Ends a session as stolen if the presented secret was replaced earlier; null: it was not. */
-export function markStolen(
-  changes: ChangeSet,
-  brought: PresentedCookie,
-  now: number,
-): SessionDocument | null {
+function markStolen(changes: ChangeSet, brought: PresentedCookie, now: number): SessionDocument | null {
   const session = changes.get(sessionKind, brought.key);
   if (session === undefined || standingOf(session, brought, now) !== 'replaced') return null;
   const stolen = { ...session, stolenAt: now };
@@ -142,22 +135,17 @@ export function markStolen(
 }
 
 /** Returns the time at which a session ends without further use, in milliseconds since 1970. */
-export function endOf({ createdAt, endsAt }: SessionDocument, lastUsedAt: number): number {
+function endOf({ createdAt, endsAt }: SessionDocument, lastUsedAt: number): number {
   const { lifeMs, idleMs } = sessionLimits;
   return Math.min(createdAt + lifeMs, lastUsedAt + idleMs, endsAt ?? Number.POSITIVE_INFINITY);
 }
 
-export function isOver(
-  snapshot: Snapshot,
-  session: SessionDocument,
-  lastUsedAt: number,
-  now: number,
-): boolean {
+function isOver(snapshot: Snapshot, session: SessionDocument, lastUsedAt: number, now: number): boolean {
   if (session.stolenAt !== null || endOf(session, lastUsedAt) <= now) return true;
   return session.via.is === 'token' && snapshot.get(tokenKind, session.via.tokenKey) === undefined;
 }
 
-export function sessionEntriesOf(
+function sessionEntriesOf(
   snapshot: Snapshot,
   ownerId: number,
 ): readonly (readonly [key: string, session: SessionDocument])[] {
@@ -188,11 +176,7 @@ export function endSessions(changes: ChangeSet, areSuch: (session: SessionDocume
 }
 
 /** Returns the time of the last use, as far as it is stored. */
-export function lastUseOf(
-  snapshot: Snapshot,
-  key: string,
-  { createdAt, rotatedAt }: SessionDocument,
-): number {
+function lastUseOf(snapshot: Snapshot, key: string, { createdAt, rotatedAt }: SessionDocument): number {
   // Without a stored use, the last replacement of the secret tells the day of the last use.
   return Math.max(createdAt, rotatedAt, keptUseOf(snapshot, key) ?? 0);
 }
@@ -200,7 +184,7 @@ export function lastUseOf(
 /**
  * Removes ended sessions, and uses of removed tokens and sessions. `isThere` tells whether an owner exists.
  */
-export function sweepSessions(changes: ChangeSet, isThere: (ownerId: number) => boolean, now: number): void {
+function sweepSessions(changes: ChangeSet, isThere: (ownerId: number) => boolean, now: number): void {
   for (const [key, session] of [...changes.all(sessionKind)]) {
     const isUsed = isThere(session.owner) && !isOver(changes, session, lastUseOf(changes, key, session), now);
     if (!isUsed) removeSession(changes, key);
@@ -227,87 +211,186 @@ function secondsLeft(session: SessionDocument, now: number): number {
   return Math.max(0, Math.floor((endOf(session, Number.POSITIVE_INFINITY) - now) / 1000));
 }
 
-export interface UsesOptions {
-  readonly documents: Pick<Documents, 'transact'>;
+export interface SignedInOptions {
+  readonly documents: Pick<Documents, 'catchUp' | 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
+  /** Milliseconds since 1970. */
+  now(): number;
   readonly log: Pick<Log, 'warn'>;
-  /** Least time between two writes, in milliseconds. */
-  readonly everyMs: number;
+  readonly uses: Uses;
 }
 
-/**
- * The times at which tokens and sessions were last used. They are known at once, and written together from time
- * to time, so that no request waits for a write.
- */
-export class Uses {
-  readonly #options: UsesOptions;
-  /** Uses that are not written yet: milliseconds since 1970 by the key of the token or session. */
-  readonly #pending = new Map<string, number>();
-  #timer: NodeJS.Timeout | null = null;
-  readonly #writes = new SerialQueue();
+export interface KnownSession {
+  readonly key: string;
+  readonly document: SessionDocument;
+  readonly lastUsedAt: number;
+  readonly endsAt: number;
+}
 
-  constructor(options: UsesOptions) {
+const sweepEveryMs = 3_600_000;
+
+/**
+ * Finds the user of a session cookie. It reads the documents in force, so that a session that was ended on
+ * any host is invalid.
+ *
+ * A new secret can get lost on its way, for example if the user leaves the page at that moment. So it is
+ * remembered while the previous secret is accepted, and sent again in answer to that one.
+ */
+export class SignedIn {
+  readonly #options: SignedInOptions;
+  readonly #renewed = new Map<string, { readonly held: SessionCookie; readonly until: number }>();
+  readonly #rotating = new Map<string, Promise<SessionCookie | null>>();
+  #sweeping: NodeJS.Timeout | null = null;
+
+  constructor(options: SignedInOptions) {
     this.#options = options;
   }
 
-  enqueue(key: string, at: number): void {
-    this.#pending.set(key, at);
-    this.#writeLater();
+  /**
+   * Removes ended sessions each hour from now on, but not at once, since the clock may be wrong at the start.
+   */
+  start(): void {
+    this.#sweeping ??= setInterval(() => void this.sweep(), sweepEveryMs).unref();
   }
 
-  /** Returns the last use that is not written yet; null if none waits. */
-  lastOf(key: string): number | null {
-    return this.#pending.get(key) ?? null;
+  close(): void {
+    if (this.#sweeping !== null) clearInterval(this.#sweeping);
+    this.#sweeping = null;
   }
 
-  async close(): Promise<void> {
-    await this.#write();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+  /**
+   * Authenticates a cookie; null: it is invalid. `renewed`: the new cookie for the browser; null: it keeps
+   * the current one. Rejects with `store_away` if the store is needed to tell whether the session was stolen.
+   */
+  async authenticate(value: string) {
+    const brought = broughtIn(value);
+    const session = brought === null ? undefined : this.#sessionOf(brought.key);
+    if (brought === null || session === undefined) return null;
+    const { key } = brought;
+    const standing = standingOf(session, brought, this.#options.now());
+    if (standing === 'replaced' && (await this.#isStolen(brought))) return null;
+    const renewed =
+      standing === 'previous' ? this.#lastRenewed(key) : await this.#renewedWhenDue(brought, session);
+    const caller = this.callerOf(key);
+    if (caller === null) return null;
+    this.#recordUse(key, session);
+    return { key, caller, renewed };
   }
 
-  #writeLater(): void {
-    this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
+  /** Returns the current caller of a session; null: the session has ended. */
+  callerOf(key: string): Caller | null {
+    const { documents } = this.#options;
+    const session = this.#sessionOf(key);
+    const owner = session === undefined ? undefined : documents.owners.byId(session.owner);
+    if (session === undefined || owner === undefined || owner.type !== 'user') return null;
+    const { scopes, endsAt, via } = session;
+    const token = via.is === 'token' ? documents.snapshot.get(tokenKind, via.tokenKey) : undefined;
+    const tokenId = token === undefined ? null : String(token.id);
+    const credentials = { tokenId, sessionKey: key, scopes, expiresAt: endsAt };
+    return callerWith(credentials, owner, profileOf(documents.snapshot, owner.id).isAdmin);
   }
 
-  /** Writes after the write that is under way. Never rejects. */
-  #write(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    return this.#writes.run(() => this.#writePending());
+  /** Returns a session; undefined: there is none, or it has ended. */
+  session(key: string): KnownSession | undefined {
+    const document = this.#sessionOf(key);
+    if (document === undefined) return undefined;
+    const lastUsedAt = this.#lastUseOf(key, document);
+    return { key, document, lastUsedAt, endsAt: endOf(document, lastUsedAt) };
   }
 
-  async #writePending(): Promise<void> {
-    const uses = new Map(this.#pending);
-    if (uses.size === 0) return;
-    try {
-      await this.#options.documents.transact(({ changes }) => {
-        // A deleted entry stays deleted, and a later use that is already known stays.
-        for (const [key, at] of uses) {
-          const isNews = isKnown(changes, key) && (keptUseOf(changes, key) ?? 0) < at;
-          if (isNews) changes.put(useKind, key, { at });
-        }
-      });
-      for (const [key, at] of uses) if (this.#pending.get(key) === at) this.#pending.delete(key);
-    } catch (error) {
-      const words = 'when tokens and sessions were last used could not be kept; it is tried again';
-      this.#options.log.warn({ err: error }, words);
-      this.#writeLater();
+  sessionsOf(ownerId: number): readonly KnownSession[] {
+    const entries = sessionEntriesOf(this.#options.documents.snapshot, ownerId);
+    return entries.flatMap(([key]) => this.session(key) ?? []);
+  }
+
+  *everySession(): Generator<KnownSession> {
+    for (const [key] of this.#options.documents.snapshot.all(sessionKind)) {
+      const known = this.session(key);
+      if (known !== undefined) yield known;
     }
   }
-}
 
-export function keptUseOf(snapshot: Snapshot, key: string): number | null {
-  return snapshot.get(useKind, key)?.at ?? null;
-}
+  /** Removes ended  Never rejects: a failed removal is repeated in the next sweep. */
+  async sweep(): Promise<void> {
+    const { documents, now, log } = this.#options;
+    try {
+      await documents.transact(transaction => {
+        const isThere = (id: number) => documents.owners.byId(id) !== undefined;
+        sweepSessions(transaction.changes, isThere, now());
+      });
+    } catch (error) {
+      log.warn({ err: error }, 'sessions that are over could not be taken out; it is tried again');
+    }
+  }
 
-export function forgetUse(changes: ChangeSet, key: string): void {
-  if (keptUseOf(changes, key) !== null) changes.remove(useKind, key);
-}
+  #sessionOf(key: string): SessionDocument | undefined {
+    const { documents, now } = this.#options;
+    const session = documents.snapshot.get(sessionKind, key);
+    if (session === undefined) return undefined;
+    return isOver(documents.snapshot, session, this.#lastUseOf(key, session), now()) ? undefined : session;
+  }
 
-/** Removes uses of removed tokens and sessions, since a use can be written during the removal. */
-export function forgetUsesOfGone(changes: ChangeSet): void {
-  for (const [key] of [...changes.all(useKind)]) if (!isKnown(changes, key)) changes.remove(useKind, key);
-}
+  /** Returns the last use that this host knows; another host may know of a later one. */
+  #lastUseOf(key: string, session: SessionDocument): number {
+    const { documents, uses } = this.#options;
+    return Math.max(lastUseOf(documents.snapshot, key, session), uses.lastOf(key) ?? 0);
+  }
 
-function isKnown(changes: ChangeSet, key: string): boolean {
-  return changes.get(tokenKind, key) !== undefined || changes.get(sessionKind, key) !== undefined;
+  /** Records a use of a session, and of the token that started it. */
+  #recordUse(key: string, { via }: SessionDocument): void {
+    const { now, uses } = this.#options;
+    uses.enqueue(key, now());
+    if (via.is === 'token') uses.enqueue(via.tokenKey, now());
+  }
+
+  /**
+   * Ends a stolen session, and returns true; false: another host has just made this secret the current one.
+   */
+  async #isStolen(brought: PresentedCookie): Promise<boolean> {
+    const { documents, now, log } = this.#options;
+    await documents.catchUp();
+    const stolen = await documents.transact(({ changes }) => markStolen(changes, brought, now()));
+    if (stolen === null) return false;
+    const user = documents.owners.byId(stolen.owner)?.name ?? null;
+    const words = 'a session came back with a secret that had been replaced, so two have it: it is ended';
+    log.warn({ user, session: stolen.id, via: stolen.via.is, startedAt: stolen.createdAt }, words);
+    return true;
+  }
+
+  /** Returns a new cookie if the secret is old enough. Concurrent requests share one replacement. */
+  async #renewedWhenDue(brought: PresentedCookie, session: SessionDocument): Promise<SessionCookie | null> {
+    if (this.#options.now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
+    const { key } = brought;
+    const rotating =
+      this.#rotating.get(key) ?? this.#rotate(brought).finally(() => this.#rotating.delete(key));
+    this.#rotating.set(key, rotating);
+    try {
+      return await rotating;
+    } catch (error) {
+      // The store is away: the session continues with the old secret, which is replaced later.
+      if (error instanceof SoftquotaError && error.code === 'store_away') return null;
+      throw error;
+    }
+  }
+
+  /** Replaces the secret. If several hosts have requests with the same secret, only one host replaces it. */
+  async #rotate(brought: PresentedCookie): Promise<SessionCookie | null> {
+    const { documents, now } = this.#options;
+    await documents.catchUp();
+    if (!(await documents.takeLease(`rotate-${brought.key}`))) return null;
+    const held = await documents.transact(({ changes }) => rotateSession(changes, brought, now()));
+    if (held === null) return this.#lastRenewed(brought.key);
+    this.#remember(brought.key, held);
+    return held;
+  }
+
+  #lastRenewed(key: string): SessionCookie | null {
+    const last = this.#renewed.get(key);
+    return last === undefined || last.until <= this.#options.now() ? null : last.held;
+  }
+
+  #remember(key: string, held: SessionCookie): void {
+    const now = this.#options.now();
+    for (const [known, { until }] of this.#renewed) if (until <= now) this.#renewed.delete(known);
+    this.#renewed.set(key, { held, until: now + sessionLimits.graceMs });
+  }
 }

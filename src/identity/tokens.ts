@@ -8,7 +8,8 @@ import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
 import { type Caller, givesBeyond } from './caller.ts';
 import { byAge, newNumber, type TokenDocument, tokenKind } from './kinds.ts';
-import { endSessions, forgetUse } from './sessions.ts';
+import { endSessions } from './sessions.ts';
+import { forgetUse } from './uses.ts';
 
 /** Most tokens of one user, since a new one reads all others, and every host has them in memory. */
 const mostTokens = 100;

@@ -19,23 +19,21 @@ import {
   type Members,
   mailPreferenceKind,
   membersKind,
+  noProfile,
   type Profile,
   profileKind,
+  profileOf,
   type Role,
   sessionKind,
   tokenKind,
 } from './kinds.ts';
-import { endSessions, forgetUsesOfGone } from './sessions.ts';
+import { endSessions } from './sessions.ts';
 import { tokensOf } from './tokens.ts';
+import { forgetUsesOfGone } from './uses.ts';
 
-const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
 /** The fields of a user. Absent ones are empty in a new user, and unchanged in an edit. */
 export interface UserFields extends Partial<Profile> {
   readonly type?: OwnerRecord['type'];
-}
-
-export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
-  return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
 }
 
 /** Tells whether an owner was made here or by a sign-in, and was not only found. */

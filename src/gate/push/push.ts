@@ -13,9 +13,6 @@ import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOf } from '../check.ts';
 import {
-  askAgain,
-  goOn,
-  notManaged,
   pushRefusalText,
   refusedInWords,
   saying,
@@ -62,6 +59,11 @@ interface PushParts
   > {
   readonly worker: PushWorker;
 }
+
+/** Answers without a text. */
+const goOn: PushAnswer = { status: 200, text: '' };
+const askAgain: PushAnswer = { status: 202, text: '' };
+const notManaged: PushAnswer = { status: 404, text: '' };
 
 /** Milliseconds until the hook has to ask again. Hooks ask at most 40 times within 90 seconds. */
 const heldMs = 2500;
