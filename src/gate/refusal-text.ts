@@ -16,7 +16,7 @@ import {
   warning,
 } from '../quota/index.ts';
 import { formatBytes, formatMinute, printable } from '../text.ts';
-import type { Decided, GateServices, LocatedUnit, PushAnswer, PushWorker, Room } from './services.ts';
+import type { Decided, GateServices, LocatedUnit, PushAnswer, Room } from './services.ts';
 import { noRoom } from './services.ts';
 
 /** Width of a terminal without git's `remote: `. */
@@ -162,7 +162,7 @@ export function warningText(
 
 /** Returns the text of a push that is refused; empty for one that goes on. */
 export function pushRefusalText(
-  { contact, worker }: Pick<GateServices, 'contact'> & { readonly worker: PushWorker },
+  { contact, worker }: Pick<GateServices, 'contact' | 'worker'>,
   { leaf, unit }: { readonly leaf: Leaf; readonly unit: LocatedUnit | null },
   { owner, decision }: Decided,
   { space = [], ...more }: Partial<RefusalWords>,

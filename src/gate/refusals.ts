@@ -34,7 +34,7 @@ import { type Work, workInSlices } from '../slices.ts';
 import type { Away } from '../store/index.ts';
 
 interface RefusalsOptions {
-  readonly ledger: RefusalLedger & Pick<Ledger, 'watch'>;
+  readonly ledger: Ledger;
   readonly disks: FullDisks;
   /** `[server] SOCKET`, even if the service manager created it. */
   readonly socket: string;
@@ -177,19 +177,6 @@ function headerLine(now: number, foldCase: boolean): string {
   return `softquota refused\t1\t${time}\tCASE=${foldCase ? 'fold' : 'keep'}\n`;
 }
 
-type RefusalLedger = Pick<
-  Ledger,
-  | 'deciderFor'
-  | 'documents'
-  | 'ownerUsage'
-  | 'policy'
-  | 'pools'
-  | 'repositoriesOf'
-  | 'settings'
-  | 'standing'
-  | 'units'
->;
-
 /** Disks that are too full. */
 interface FullDisks {
   readonly areAny: boolean;
@@ -199,7 +186,7 @@ interface FullDisks {
   at(path: string | null, subject: Subject): FullDisk | null;
 }
 
-function* isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): Work<boolean> {
+function* isRefused(ledger: Ledger, disks: FullDisks, ownerKey: string): Work<boolean> {
   for (const line of refusedLines(ledger, disks, ownerKey)) {
     if (line !== null) return true;
     yield;
@@ -211,11 +198,7 @@ function* isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): 
  * Yields lines with line ends for everything that the owner is refused now. Paths are encoded as in layout. A
  * null permits a pause.
  */
-function* refusedLines(
-  ledger: RefusalLedger,
-  disks: FullDisks,
-  ownerKey: string,
-): Generator<string | null, void> {
+function* refusedLines(ledger: Ledger, disks: FullDisks, ownerKey: string): Generator<string | null, void> {
   const { settings } = ledger;
   const isEnforced = settings.enabled && settings.mode === 'enforce';
   const owner = isEnforced ? exactly(() => ledger.ownerUsage(ownerKey)) : null;
@@ -246,7 +229,7 @@ function* refusedLines(
 
 /** Yields each refused subject with the first line of its refusal. */
 function* refusals(
-  ledger: RefusalLedger,
+  ledger: Ledger,
   disks: FullDisks,
   owner: OwnerUsage,
 ): Generator<readonly [Subject, string]> {

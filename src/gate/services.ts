@@ -60,21 +60,7 @@ interface DecisionCounts {
 export interface GateServices {
   /** Null if metrics are switched off. */
   readonly metrics: DecisionCounts | null;
-  readonly ledger: Pick<
-    Ledger,
-    | 'admit'
-    | 'decide'
-    | 'documents'
-    | 'ownerUsage'
-    | 'policy'
-    | 'reports'
-    | 'reservations'
-    | 'settings'
-    | 'sources'
-    | 'standing'
-    | 'units'
-    | 'walks'
-  >;
+  readonly ledger: Ledger;
   /**
    * Finds the unit that an unknown path is, lies in, or would be. It also recognizes another mount of the
    * same directory (by device and inode) and linked worktrees. Rejects with `unknown_path` if no template

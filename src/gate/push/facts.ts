@@ -224,9 +224,7 @@ export interface PushPlace {
   readonly unit: LocatedUnit | null;
 }
 
-interface PlaceServices extends Pick<GateServices, 'locate' | 'settleOwner'> {
-  readonly ledger: Pick<GateServices['ledger'], 'units'>;
-}
+type PlaceServices = Pick<GateServices, 'ledger' | 'locate' | 'settleOwner'>;
 
 /**
  * Finds what a push adds to: the unit of its repository, or the server's claim about an unknown one. Rejects

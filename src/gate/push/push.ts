@@ -20,7 +20,7 @@ import {
   shownText,
   warningText,
 } from '../refusal-text.ts';
-import type { AllowedPush, Decided, GateServices, PushAnswer, PushWorker } from '../services.ts';
+import type { AllowedPush, Decided, GateServices, PushAnswer } from '../services.ts';
 import {
   answeredWithinMs,
   explainFile,
@@ -43,22 +43,7 @@ import { isRefused, Judgements, mannerOf } from './judging.ts';
 import { type AskedPush, AskedPushes, FoldersUnderWay, RefAllowance } from './memory.ts';
 import { fieldOf, linesText, type PushRequest, type RefChanges, readChanges, readPush } from './request.ts';
 
-interface PushParts
-  extends Pick<
-    GateServices,
-    | 'contact'
-    | 'fullDisk'
-    | 'ledger'
-    | 'letThrough'
-    | 'locate'
-    | 'metrics'
-    | 'pushes'
-    | 'refused'
-    | 'settleOwner'
-    | 'unasked'
-  > {
-  readonly worker: PushWorker;
-}
+type PushParts = Omit<GateServices, 'pushQuestions'>;
 
 /** Answers without a text. */
 const goOn: PushAnswer = { status: 200, text: '' };
