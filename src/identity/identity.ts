@@ -4,6 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { type Caller, callerWith, tokenIn } from './caller.ts';
 import { profileOf, type TokenDocument, tokenKind } from './kinds.ts';
 import {
@@ -16,7 +17,7 @@ import {
   startSession,
 } from './sessions.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
-import { keptUseOf, Uses, type UsesOptions } from './uses.ts';
+import { keptUseOf, Uses } from './uses.ts';
 
 export type Authentication =
   | {
@@ -44,7 +45,7 @@ export interface IdentityOptions {
   readonly documents: SignedInOptions['documents'];
   /** Milliseconds since 1970. */
   now(): number;
-  readonly log: UsesOptions['log'];
+  readonly log: Pick<Log, 'warn'>;
   /** Default: 20 a minute. */
   readonly limits?: AttemptLimits;
   /** Milliseconds between two writes of last uses; default: a minute. */

@@ -8,7 +8,7 @@ import type { Log } from '../log.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { sessionKind, tokenKind, useKind } from './kinds.ts';
 
-export interface UsesOptions {
+interface UsesOptions {
   readonly documents: Pick<Documents, 'transact'>;
   readonly log: Pick<Log, 'warn'>;
   /** Least time between two writes, in milliseconds. */
