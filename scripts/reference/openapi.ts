@@ -12,7 +12,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { isOpen } from '../../src/api/asker.ts';
-import { type TaggedRoute, tags } from '../../src/api/route.ts';
+import { tags } from '../../src/api/route.ts';
 import { allRoutes } from '../../src/api/routes/index.ts';
 import type { ApiServices } from '../../src/api/services.ts';
 import { version } from '../../src/version.ts';
@@ -28,6 +28,8 @@ interface Example {
   readonly request?: unknown;
   readonly answer?: unknown;
 }
+
+type TaggedRoute = ReturnType<typeof allRoutes>[number];
 
 export type Document = ReturnType<typeof createDocument>;
 

@@ -9,17 +9,16 @@ import express, {
   type Response,
   Router,
 } from 'express';
-import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import { longestValidators } from '../wire/index.ts';
-import { type Asker, type AskerOptions, askerOf, isOpen, mustBeAllowed } from './asker.ts';
+import { type Asker, askerOf, isOpen, mustBeAllowed } from './asker.ts';
 import { Downloads } from './downloads.ts';
-import { answerFault, type FaultServices, wrongMethod } from './faults.ts';
+import { answerFault, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import { jsonInBody, queryOf, sentBody, strangersBytes, usualBytes } from './input.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
-import { type MetricsPageOptions, metricsPage } from './metrics.ts';
+import { metricsPage } from './metrics.ts';
 import type { Call, Method, Route, SentDocument } from './route.ts';
 import type { ApiServices } from './services.ts';
 import { signInPages } from './sign-in-pages.ts';
@@ -27,16 +26,13 @@ import { swaggerPage } from './swagger.ts';
 import { unsubscribePage } from './unsubscribe.ts';
 import { type Built, noSuchPage, webPages } from './web.ts';
 
-export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 'browsers'> {
+export interface ApplicationOptions {
   readonly routes: readonly Route[];
-  readonly services: FaultServices & { readonly documents: Pick<Documents, 'transact'> };
+  readonly services: ApiServices;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  readonly metrics: MetricsPageOptions;
-  /** Null if this server has no web UI, such as the one on the Unix socket. */
+  /** Null on the Unix socket, where everybody is the administrator of this host, and nothing is for browsers. */
   readonly web: Built | null;
-  /** Null if this server has no pages for browsers, such as the one on the Unix socket. */
-  readonly pages: ApiServices | null;
 }
 
 /**
@@ -44,7 +40,7 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
  * or keep it.
  */
 export function application(options: ApplicationOptions): express.Express {
-  const { services, trustedProxies, web, pages } = options;
+  const { services, trustedProxies, web } = options;
   const app = express();
   app.set('trust proxy', [...trustedProxies]);
   app.set('query parser', firstValues);
@@ -54,9 +50,11 @@ export function application(options: ApplicationOptions): express.Express {
   const served = Router({ caseSensitive: true });
   served.use('/api/v1', api(options));
   served.use(swaggerPage());
-  served.use(metricsPage(options.metrics));
-  if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
-  if (pages !== null) served.use(Router().use(signInPages(pages), unsubscribePage(pages), hidesStore));
+  served.use(metricsPage(services.metrics, web === null));
+  if (web !== null) {
+    served.use(webPages({ built: web, baseUrl: services.baseUrl }));
+    served.use(Router().use(signInPages(services), unsubscribePage(services), hidesStore));
+  }
   app.use(served);
   app.use((request, response, next) => {
     const below = new URL(services.baseUrl()).pathname;
@@ -83,14 +81,16 @@ function firstValues(query: string | null): Readonly<Record<string, string>> {
   return values;
 }
 
-function api({ routes, authenticate, browsers, services }: ApplicationOptions): Router {
+function api({ routes, services, web }: ApplicationOptions): Router {
   const downloads = new Downloads();
-  const options: AskerOptions = { authenticate, browsers, baseUrl: services.baseUrl };
+  const identity = web === null ? null : services.identity;
+  const askedBy = (request: Request, response: Response) =>
+    askerOf(request, response, identity, services.baseUrl());
   const router = Router({ caseSensitive: true });
   router.use(async (request, response, next) => {
     response.set('Cache-Control', 'no-store');
     if (!isDecodable(request.path)) {
-      await askerOf(request, response, options).caller();
+      await askedBy(request, response).caller();
       throw new SoftquotaError('bad_parameter', 'the address has a broken percent-encoding');
     }
     next();
@@ -130,7 +130,7 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
   for (const [path, atPath] of byPath(routes)) {
     router.all(path, async (request, response) => {
       const route = atPath.get(request.method === 'HEAD' ? 'get' : request.method.toLowerCase());
-      const asker = askerOf(request, response, options);
+      const asker = askedBy(request, response);
       if (route === undefined) {
         // A caller without a good token learns nothing, not even which methods there are.
         if (![...atPath.values()].every(({ access }) => access === 'anybody')) await asker.caller();

@@ -7,7 +7,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import type { Area, Authentication, Caller, Identity, SessionCookie } from '../identity/index.ts';
+import {
+  type Area,
+  type Authentication,
+  type Caller,
+  type Identity,
+  localAdministrator,
+  type SessionCookie,
+} from '../identity/index.ts';
 
 /**
  * Requirement of a route for its caller: none; a request from a page of softquota, by anybody; valid
@@ -27,11 +34,6 @@ export const administrators = {
 export function isOpen(access: Requirement): access is 'anybody' | 'our page' {
   return access === 'anybody' || access === 'our page';
 }
-
-type Authenticate = (
-  authorization: string | undefined,
-  address: string,
-) => Authentication | Promise<Authentication>;
 
 export class AuthError extends SoftquotaError {
   readonly headers: Readonly<Record<string, string>>;
@@ -80,13 +82,13 @@ export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Requirement,
   throw new SoftquotaError('not_permitted', `the token lacks the scope ${to}:${area}`);
 }
 
-export interface AskerOptions {
-  readonly authenticate: Authenticate;
-  /** Null if this server has no sessions of browsers. */
-  readonly browsers: Pick<Identity, 'authenticateSession'> | null;
-  /** Ends with a slash. */
-  baseUrl(): string;
-}
+/** Credentials of all who can connect to the Unix socket. */
+const local: Authentication = {
+  is: 'caller',
+  caller: localAdministrator,
+  again: () => localAdministrator,
+  renewed: null,
+};
 
 export interface Browser {
   /** Client address, as the trusted proxies report it. */
@@ -109,19 +111,26 @@ export interface Asker {
   caller(): Promise<Caller>;
 }
 
-/** Describes the sender of a request. A token takes precedence over a session cookie. */
-export function askerOf(request: Request, response: Response, options: AskerOptions): Asker {
-  const { authenticate, browsers } = options;
+/**
+ * Describes the sender of a request. A token takes precedence over a session cookie. Without `identity`,
+ * everybody is the administrator of this host.
+ */
+export function askerOf(
+  request: Request,
+  response: Response,
+  identity: Pick<Identity, 'authenticate' | 'authenticateSession'> | null,
+  baseUrl: string,
+): Asker {
   const address = withoutPort(request.ip ?? '');
-  const cookie = sessionCookie(options.baseUrl());
-  const held = browsers === null ? null : cookie.read(request.headers.cookie);
+  const cookie = sessionCookie(baseUrl);
+  const held = identity === null ? null : cookie.read(request.headers.cookie);
   let again: (() => Caller | null) | null = null;
 
   const hold = (next: SessionCookie | null) => {
     response.append('Set-Cookie', next === null ? cookie.clear() : cookie.set(next));
   };
   const mustBeOurPage = () => {
-    if (isSameOrigin(request.headers, options.baseUrl())) return;
+    if (isSameOrigin(request.headers, baseUrl)) return;
     throw new SoftquotaError(
       'not_permitted',
       'a sign-in, and a change with a browser session, has to come from a page of softquota at [server] ' +
@@ -129,19 +138,22 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
     );
   };
   const { authorization } = request.headers;
-  const bySession = authorization === undefined && held !== null && browsers !== null;
+  const bySession = authorization === undefined && held !== null;
 
   return {
-    browser: browsers === null ? null : { address, held, hold },
+    browser: identity === null ? null : { address, held, hold },
     mustBeOurPage,
     caller: async () => {
       const gone = bySession ? 'the session has ended: sign in again' : undefined;
       if (again !== null) return again() ?? unauthenticated(gone);
       // Safe methods change nothing, even if another site's page caused the request.
       if (bySession && !['GET', 'HEAD', 'OPTIONS'].includes(request.method)) mustBeOurPage();
-      const authentication = bySession
-        ? await browsers.authenticateSession(held)
-        : await authenticate(authorization, address);
+      const authentication =
+        identity === null
+          ? local
+          : bySession
+            ? await identity.authenticateSession(held)
+            : await identity.authenticate(authorization, address);
       if (authentication.is !== 'caller') return refuse(authentication, gone);
       const { caller, renewed } = authentication;
       again = authentication.again;

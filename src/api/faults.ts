@@ -6,13 +6,9 @@ import { type ErrorCode, errorCatalog, SoftquotaError } from '../errors.ts';
 import type { Rejection } from '../service/index.ts';
 import type { Fault } from '../wire/index.ts';
 import { AuthError } from './asker.ts';
+import type { ApiServices } from './services.ts';
 
-export interface FaultServices {
-  /** Ends with a slash. */
-  baseUrl(): string;
-  /** Reports an unexpected error, which is a bug in softquota. */
-  unforeseen(error: unknown): void;
-}
+type FaultServices = Pick<ApiServices, 'baseUrl' | 'unforeseen'>;
 
 /** Sends an error as JSON, without its stack and cause. */
 export function answerFault(response: Response, error: unknown, services: FaultServices): void {

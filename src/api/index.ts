@@ -7,4 +7,4 @@
  */
 
 export { serveEverybody, serveLocally } from './server.ts';
-export type { ApiServices, Outlook, SpaceService, SpaceState } from './services.ts';
+export type { ApiServices, SpaceService } from './services.ts';

@@ -12,19 +12,13 @@ import { SoftquotaError } from '../errors.ts';
 import { comesFrom } from '../service/index.ts';
 import { unauthenticated } from './asker.ts';
 import { wrongMethod } from './faults.ts';
-import type { MetricsService } from './services.ts';
-
-export interface MetricsPageOptions {
-  /** Null if metrics are switched off. */
-  readonly metrics: MetricsService | null;
-  /** Returns true on the socket that only the administrator of this host can use. */
-  readonly isLocal: boolean;
-}
+import type { ApiServices } from './services.ts';
 
 const isOfThisHost = comesFrom([]);
 const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-export function metricsPage({ metrics, isLocal }: MetricsPageOptions): Router {
+/** `isLocal`: on the socket that only the administrator of this host can use. */
+export function metricsPage(metrics: ApiServices['metrics'], isLocal: boolean): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const serve: RequestHandler = async (request, response) => {
     if (metrics === null) {

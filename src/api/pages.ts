@@ -6,6 +6,8 @@ import { type Compare, firstOf, mostPicked } from '../sorting.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
 
+const mostOnPage = 1000;
+
 interface Page {
   /** From 1. */
   readonly page: number;
@@ -16,7 +18,7 @@ interface Page {
  * Page parameters for addresses that Forgejo has, too. They behave as there: a page below 1 is page 1, a
  * limit below 1 is the default, an empty value is the default, and a limit above the maximum is the maximum.
  */
-export function forgivingPage({ usual, most }: { readonly usual: number; readonly most: number }) {
+export function forgivingPage(usual: number) {
   const number = (otherwise: number) =>
     z
       .union(
@@ -32,9 +34,9 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
       .transform(page => Math.max(1, page))
       .meta({ description: 'The number of the page, from 1; a smaller number means 1.' }),
     limit: number(usual)
-      .transform(limit => (limit < 1 ? usual : Math.min(limit, most)))
+      .transform(limit => (limit < 1 ? usual : Math.min(limit, mostOnPage)))
       .meta({
-        description: `The number of entries on a page, at most ${most}; a number below 1 means ${usual}.`,
+        description: `The number of entries on a page, at most ${mostOnPage}; a number below 1 means ${usual}.`,
       }),
   };
 }
@@ -72,7 +74,7 @@ export async function pageOf<Entry extends object>(
 /** Page parameters for addresses that only softquota has: values out of range are errors. */
 export const pageQuery = {
   page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
-  limit: queryNumber(1, 1000, 50),
+  limit: queryNumber(1, mostOnPage, 50),
 } as const;
 
 export const pagingHeaders = {

@@ -129,57 +129,41 @@ export interface Route extends Described {
   run(incoming: Incoming, call: Call): Promise<unknown>;
 }
 
-export type TaggedRoute = Route & { readonly tag: Tag };
-
-export const getRoute = routesBy('get');
-export const postRoute = routesBy('post');
-export const putRoute = routesBy('put');
-export const patchRoute = routesBy('patch');
-export const deleteRoute = routesBy('delete');
-
 /** Without a schema, query and body are ignored, and the answer has no body. */
-function routesBy(method: Method) {
-  return <
-    Path extends string,
-    Query extends z.ZodType = z.ZodUnknown,
-    Body extends z.ZodType = z.ZodUnknown,
-    Answer extends z.ZodType = z.ZodVoid,
-  >(
-    id: string,
-    path: Path,
-    definition: Definition<Path, Query, Body, Answer>,
-  ): Route => {
-    const { query, body } = definition;
-    const params = paramsIn(path);
-    const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
-    return {
-      ...definition,
-      id,
-      method,
-      path,
-      access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
-      faults: definition.faults ?? (params === null ? [] : [404]),
-      params,
-      query: query ?? null,
-      body: body ?? null,
-      type: 'application/json',
-      run: async (incoming, call) => {
-        const named = parsed({ params: schemas.params }, { params: incoming.params });
-        // The schema has every parameter of the path.
-        const mustBe = () => definition.mustBe?.(named.params as Params<Path>, call.caller);
-        mustBe();
-        const { json, isRead } = body === undefined ? noBody : await incoming.json();
-        if (body !== undefined) mustBe();
-        definition.mustNotBe?.(json);
-        const input = parsed(isRead ? { ...schemas, body: nothing } : schemas, {
-          params: incoming.params,
-          query: incoming.query,
-          body: json,
-        });
-        // Each part was parsed by its schema or by `nothing`, so the type is correct.
-        return definition.handle(input as Input<Path, Query, Body>, call);
-      },
-    };
+export function route<
+  Path extends string,
+  Query extends z.ZodType = z.ZodUnknown,
+  Body extends z.ZodType = z.ZodUnknown,
+  Answer extends z.ZodType = z.ZodVoid,
+>(method: Method, id: string, path: Path, definition: Definition<Path, Query, Body, Answer>): Route {
+  const { query, body } = definition;
+  const params = paramsIn(path);
+  return {
+    ...definition,
+    id,
+    method,
+    path,
+    access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
+    faults: definition.faults ?? (params === null ? [] : [404]),
+    params,
+    query: query ?? null,
+    body: body ?? null,
+    type: 'application/json',
+    run: async (incoming, call) => {
+      const { params: named } = parsed({ params: params ?? nothing }, { params: incoming.params });
+      // The schema has every parameter of the path.
+      const mustBe = () => definition.mustBe?.(named as Params<Path>, call.caller);
+      mustBe();
+      const { json, isRead } = body === undefined ? noBody : await incoming.json();
+      if (body !== undefined) mustBe();
+      definition.mustNotBe?.(json);
+      const input = parsed(
+        { query: query ?? nothing, body: isRead ? nothing : (body ?? nothing) },
+        { query: incoming.query, body: json },
+      );
+      // Each part was parsed by its schema or by `nothing`, so the type is correct.
+      return definition.handle({ params: named, ...input } as Input<Path, Query, Body>, call);
+    },
   };
 }
 
@@ -209,7 +193,7 @@ export function csvRoute<Query extends z.ZodType>(
   const { query, answer, lines, ...described } = definition;
   const whole = { ...answer, status: 200, schema: z.string() } as const;
   return {
-    ...getRoute(id, path, { ...described, query, answer: whole, handle: () => '' }),
+    ...route('get', id, path, { ...described, query, answer: whole, handle: () => '' }),
     type: 'text/csv',
     run: async incoming => lines(parsed({ query }, { query: incoming.query }).query),
   };

@@ -2,7 +2,6 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
-import { localAdministrator } from '../identity/index.ts';
 import * as service from '../service/index.ts';
 import type { ApplicationOptions } from './application.ts';
 import { answerUnloaded, rejectionBody } from './faults.ts';
@@ -46,20 +45,7 @@ export async function serveLocally(
   place: service.SocketPlace,
   mostConnections: number,
 ): Promise<ApiServer> {
-  const local = {
-    is: 'caller',
-    caller: localAdministrator,
-    again: () => localAdministrator,
-    renewed: null,
-  } as const;
-  const options = {
-    authenticate: () => local,
-    browsers: null,
-    metrics: { metrics: services.metrics, isLocal: true },
-    web: null,
-    pages: null,
-    trustedProxies: [],
-  };
+  const options = { web: null, trustedProxies: [] };
   return serve(services, options, { most: mostConnections }, server => service.listen(server, place));
 }
 
@@ -71,14 +57,7 @@ export async function serveEverybody(
   services: ApiServices,
   { host, port, trustedProxies, mostConnections: most }: ListenAddress,
 ): Promise<ApiServer & { readonly url: string }> {
-  const options: WaitingOptions = {
-    authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
-    browsers: services.identity,
-    metrics: { metrics: services.metrics, isLocal: false },
-    web: new Built(builtFolder),
-    pages: services,
-    trustedProxies,
-  };
+  const options = { web: new Built(builtFolder), trustedProxies };
   const limits = { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } };
   const settings = { host: '[server] HTTP_ADDR', port: 'HTTP_PORT' };
   let url = '';
@@ -90,7 +69,7 @@ export async function serveEverybody(
   return { ...api, url };
 }
 
-type WaitingOptions = Omit<ApplicationOptions, 'routes' | 'services'>;
+type WaitingOptions = Pick<ApplicationOptions, 'trustedProxies' | 'web'>;
 
 async function serve(
   services: ApiServices,

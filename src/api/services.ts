@@ -9,16 +9,15 @@ import type { Notices } from '../notices/index.ts';
 import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
-import type { Scanner, WatchedDisk } from '../scan/index.ts';
+import type { Scanner } from '../scan/index.ts';
 import type {
   Finding,
   Overview,
   ReclaimRun,
   RepositoryFigures,
-  SpaceReport,
+  SpaceAnswer,
   UnownedKind,
 } from '../wire/index.ts';
-import type { FaultServices } from './faults.ts';
 
 /** Reports of the worker about repositories, which are named by their paths. */
 export interface SpaceService {
@@ -28,44 +27,24 @@ export interface SpaceService {
    * Returns the last report, and makes the worker inspect the repository unless the report is recent and
    * newer than `newerThan` (milliseconds since 1970). Throws `not_ready` if there is no worker and no report.
    */
-  explain(path: string, newerThan: number): SpaceState;
+  explain(path: string, newerThan: number): Pick<SpaceAnswer, 'message' | 'report' | 'reported_at' | 'state'>;
   /** Makes the worker collect garbage. Throws `not_ready` if there is no worker. */
   reclaim(path: string, repository: string): ReclaimRun;
   /** Recent collections, the newest first. */
   runs(): readonly ReclaimRun[];
 }
 
-/** State of an inspection. `last` is the last report, which may be outdated. */
-export type SpaceState =
-  | { readonly is: 'running'; readonly last: DatedReport | null }
-  | { readonly is: 'done'; readonly last: DatedReport }
-  | { readonly is: 'failed'; readonly message: string; readonly last: DatedReport | null };
-
-interface DatedReport {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  report(): SpaceReport;
-}
-
-/** Sum of all limits compared with the disks. */
-export interface Outlook {
-  readonly promisedBytes: number;
-  readonly unlimitedOwners: number;
-  readonly sizeBytes: number;
-  readonly freeBytes: number;
-  /** Milliseconds since 1970; null: not within ten years, or not known. */
-  readonly fullAt: number | null;
-}
-
-/** Metrics, and the token for programs of other hosts. */
-export interface MetricsService {
-  readonly token: string | null;
-  text(): Promise<{ readonly contentType: string; readonly text: string }>;
-}
-
-export interface ApiServices extends FaultServices {
+export interface ApiServices {
+  /** Ends with a slash. */
+  baseUrl(): string;
+  /** Reports an unexpected error, which is a bug in softquota. */
+  unforeseen(error: unknown): void;
   /** Null if metrics are switched off. */
-  readonly metrics: MetricsService | null;
+  readonly metrics: {
+    /** The token for programs of other hosts. */
+    readonly token: string | null;
+    text(): Promise<{ readonly contentType: string; readonly text: string }>;
+  } | null;
   readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;
@@ -83,7 +62,7 @@ export interface ApiServices extends FaultServices {
   readonly notices: Pick<Notices, 'deliveries' | 'forgotten' | 'places' | 'sendAgain' | 'test'>;
   readonly space: SpaceService;
   readonly history: Pick<History, 'of'>;
-  readonly totals: Pick<Totals, 'lately' | 'nearnessOf'>;
+  readonly totals: Pick<Totals, 'figures' | 'lately' | 'nearnessOf'>;
   /** The current `[hooks] CONTACT`. */
   contact(): string | null;
   /** The current `[requests]`. */
@@ -98,7 +77,6 @@ export interface ApiServices extends FaultServices {
   readonly autoCreate: boolean;
   /** Problems of this installation that the daemon knows. */
   findings(): Promise<readonly Finding[]>;
-  outlook(disks: readonly WatchedDisk[]): Promise<Outlook>;
   shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];
   /** Bytes in quarantine directories that count and belong to no running push. */
   strays(): { readonly bytes: number; readonly oldestMs: number | null };

@@ -29,17 +29,17 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
     const isPage = placeAt(path) !== null;
     const found = await built.files();
     const name = path === '/favicon.ico' ? iconIn(found?.files) : path;
-    const file = found?.files.get(name);
-    if (!isPage && file === undefined) return next();
+    const isFile = found?.files.has(name) === true && !isCompressed(name);
+    if (!isPage && !isFile) return next();
     if (!isRead(request)) throw wrongMethod(request, response, ['GET', 'HEAD']);
-    if (file !== undefined) return sendFile(request, response, name, file);
+    if (isFile) return sendFile(request, response, name, found.files);
     if (found === null) return tellNotBuilt(request, response);
     sendApp(request, response, next, placedAt(found.page, baseUrl()));
   };
 }
 
 /** Browsers request /favicon.ico when they show something that is not a page of the UI, such as JSON. */
-function iconIn(files: ReadonlyMap<string, BuiltFile> = new Map()): string {
+function iconIn(files: BuiltFiles['files'] = new Map()): string {
   return [...files.keys()].find(name => name.startsWith('/assets/icon-')) ?? '';
 }
 
@@ -64,23 +64,20 @@ function sendApp(request: Request, response: Response, next: NextFunction, page:
   });
 }
 
-function sendFile(request: Request, response: Response, name: string, { bytes, br, gzip }: BuiltFile): void {
+function sendFile(request: Request, response: Response, name: string, files: BuiltFiles['files']): void {
   response.set(
     'Cache-Control',
     hashed.test(request.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
   );
   response.type(extname(name));
-  if (br === null && gzip === null) return void response.send(bytes);
-  response.vary('Accept-Encoding');
-  const chosen =
-    br !== null && request.acceptsEncodings('br') !== false
-      ? (['br', br] as const)
-      : gzip !== null && request.acceptsEncodings('gzip') !== false
-        ? (['gzip', gzip] as const)
-        : null;
-  if (chosen === null) return void response.send(bytes);
-  const [encoding, compressed] = chosen;
-  response.set('Content-Encoding', encoding).send(compressed);
+  for (const [encoding, suffix] of compressions) {
+    const compressed = files.get(name + suffix);
+    if (compressed === undefined) continue;
+    response.vary('Accept-Encoding');
+    if (request.acceptsEncodings(encoding) === false) continue;
+    return void response.set('Content-Encoding', encoding).send(compressed);
+  }
+  response.send(files.get(name));
 }
 
 /** Inserts the base URL's path, to which all addresses in the page are relative. */
@@ -129,21 +126,23 @@ function tell(response: Response, status: number, title: string, html: string): 
 /** Folder that `npm run build` writes. */
 export const builtFolder = fileURLToPath(new URL('dist/web', packageDirectory));
 
-interface BuiltFile {
-  readonly bytes: Buffer;
-  /** Compressed content; null if there is none. */
-  readonly br: Buffer | null;
-  readonly gzip: Buffer | null;
-}
-
 interface BuiltFiles {
   /** The HTML page without its `base` element. */
   readonly page: string;
-  /** The other files by their paths, which begin with a slash. */
-  readonly files: ReadonlyMap<string, BuiltFile>;
+  /** The other files by their paths, which begin with a slash; also those that a build has compressed. */
+  readonly files: ReadonlyMap<string, Buffer>;
 }
 
 const pageName = 'index.html';
+/** Encodings in the order of preference, with the suffixes of their files. */
+const compressions = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+function isCompressed(name: string): boolean {
+  return compressions.some(([, suffix]) => name.endsWith(suffix));
+}
 
 export class Built {
   readonly #folder: string;
@@ -171,14 +170,11 @@ export class Built {
 async function readAll(folder: string): Promise<BuiltFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
-  const read = new Map<string, Buffer>();
+  const files = new Map<string, Buffer>();
   for (const path of paths) {
-    read.set(`/${relative(folder, path).replaceAll(sep, '/')}`, await readFile(path));
+    files.set(`/${relative(folder, path).replaceAll(sep, '/')}`, await readFile(path));
   }
-  const files = new Map<string, BuiltFile>();
-  for (const [path, bytes] of read) {
-    if (path === `/${pageName}` || /\.(br|gz)$/.test(path)) continue;
-    files.set(path, { bytes, br: read.get(`${path}.br`) ?? null, gzip: read.get(`${path}.gz`) ?? null });
-  }
-  return { page: String(read.get(`/${pageName}`)), files };
+  const page = String(files.get(`/${pageName}`));
+  files.delete(`/${pageName}`);
+  return { page, files };
 }

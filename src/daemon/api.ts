@@ -2,7 +2,7 @@
 
 import { type BigIntStats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { type ApiServices, type Outlook, serveEverybody, serveLocally } from '../api/index.ts';
+import { type ApiServices, serveEverybody, serveLocally } from '../api/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Gate, Refusals } from '../gate/index.ts';
@@ -13,8 +13,7 @@ import { type Log, sparingLog } from '../log.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Notices } from '../notices/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
-import { type Events, type History, reachedAt, type Totals } from '../overview/index.ts';
-import type { WatchedDisk } from '../scan/index.ts';
+import { type Events, type History, outlookOf, type Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { KeptKeys } from './data-path.ts';
 import type { Metrics } from './metrics.ts';
@@ -136,7 +135,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
       const { config, restartKeys } = current;
       const disks = await measuring.scanner.disks(deadlineMs);
       return findings({
-        outlook: await outlookOf(asked, disks, Date.now()),
+        outlook: await outlookOf(asked, disks),
         keepsFree: config.disk.minFree !== null,
         ...measuring.observed(),
         ledger,
@@ -167,32 +166,11 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     },
     shortDisks: () => measuring.freeSpace.short,
     strays: () => measuring.pushes.strays,
-    outlook: disks => outlookOf(asked, disks, Date.now()),
     worker: () => ({
       running: worker.isHere,
       version: worker.observed(current.config).state?.version ?? null,
     }),
     unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),
     backup: () => backupOf(ledger, host),
-  };
-}
-
-/** Compares limits and growth with the disks; covers only disks that report their size. */
-export async function outlookOf(
-  { totals, history }: Pick<DaemonParts, 'totals' | 'history'>,
-  disks: readonly WatchedDisk[],
-  now: number,
-): Promise<Outlook> {
-  const { promised, unlimited } = totals.figures;
-  const sum = (key: 'sizeBytes' | 'freeBytes') => disks.reduce((bytes, disk) => bytes + (disk[key] ?? 0), 0);
-  const [sizeBytes, freeBytes] = [sum('sizeBytes'), sum('freeBytes')];
-  const { growth } = await history.of(null, 'month');
-  const isKnown = disks.some(({ freeBytes: free }) => free !== null);
-  return {
-    promisedBytes: promised,
-    unlimitedOwners: unlimited,
-    sizeBytes,
-    freeBytes,
-    fullAt: growth !== null && isKnown ? reachedAt(growth.perDay, 0, freeBytes, now) : null,
   };
 }

@@ -115,7 +115,6 @@ export class Daemon {
       const visibility = forge?.visibility ?? null;
       const worker: DaemonWorker = new DaemonWorker({
         reach: ledger.reach,
-        isForgiving: () => ledger.settings.garbage === 'forgive',
         ledger,
         forge,
         pageOf: unit => spacePage(current.config.server.rootUrl, unit, measuring.unitNames()(unit)),

@@ -111,7 +111,7 @@ interface MeteredParts {
   isReady(): boolean;
 }
 
-/** Time limit for sums that are being added up again, and for disks that do not answer. */
+/** Time limit for disks that do not answer. */
 const deadlineMs = 1000;
 
 type Moment = Awaited<ReturnType<typeof daemonState>>;
@@ -119,7 +119,7 @@ type Moment = Awaited<ReturnType<typeof daemonState>>;
 async function daemonState(parts: MeteredParts) {
   const { ledger, totals, measuring, forge } = parts;
   const [figures, disks, origins] = await Promise.all([
-    totals.lately(deadlineMs),
+    totals.lately(),
     measuring.scanner.disks(deadlineMs),
     ledger.units.origins(),
   ]);

@@ -2,14 +2,14 @@
 
 import { hungDisks } from '../health/index.ts';
 import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
-import { judgedKind } from '../overview/index.ts';
+import { judgedKind, outlookOf } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
-import { fullDiskWords, totalOf } from '../quota/index.ts';
+import { fullDiskWords } from '../quota/index.ts';
 import { filterMapInSlices } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
-import { type DaemonParts, outlookOf } from './api.ts';
+import type { DaemonParts } from './api.ts';
 
-/** Time limit for disks that do not answer, and for sums that are being added up again. */
+/** Time limit for disks that do not answer. */
 const deadlineMs = 1000;
 const mostWorst = 10;
 
@@ -60,23 +60,20 @@ function fault(what: PresentFault['what'], where: string, reason: string): Prese
 async function summaryOf(parts: DaemonParts, since: number): Promise<Summary> {
   const { totals, history, events, ledger, measuring } = parts;
   const [figures, disks, past, days] = await Promise.all([
-    totals.lately(deadlineMs),
+    totals.lately(),
     measuring.scanner.disks(deadlineMs),
     history.of(null, 'month'),
     events.refusalsByDay(),
   ]);
-  const outlook = await outlookOf({ totals, history }, disks, Date.now());
+  const outlook = await outlookOf(parts, disks);
   const first = new Date(since).toISOString().slice(0, 10);
   const open = [...everyRequest(ledger.documents.snapshot)].filter(([, { state }]) => state === 'open');
   return {
     since,
-    owners: figures,
-    storedBytes: totalOf(figures.usage),
+    figures,
     growthPerDay: past.growth?.perDay ?? null,
-    promisedBytes: figures.promised,
-    unlimitedOwners: figures.unlimited,
-    freeBytes: disks.some(({ freeBytes }) => freeBytes !== null) ? outlook.freeBytes : null,
-    fullAt: outlook.fullAt,
+    freeBytes: disks.some(({ freeBytes }) => freeBytes !== null) ? outlook.free : null,
+    fullAt: outlook.full_at,
     refusals: days.filter(({ day }) => day >= first).reduce((sum, { count }) => sum + count, 0),
     openRequests: open.length,
     worst: [...(await worstOf(parts)), ...worstPools(parts)],

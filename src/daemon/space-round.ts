@@ -12,10 +12,7 @@ import { isRepository, leaves } from '../quota/index.ts';
 import type { Space } from './space.ts';
 
 export interface SpaceRoundOptions {
-  readonly ledger: Pick<
-    Ledger,
-    'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'units' | 'watch'
-  >;
+  readonly ledger: Ledger;
   readonly space: Pick<Space, 'collectFirst' | 'isDue' | 'look'>;
   /** Returns true if the worker collects garbage by itself. */
   collects(): boolean;

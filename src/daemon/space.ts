@@ -1,12 +1,13 @@
 /** The worker's data about space in repositories: figures, reports, and requested collections. */
 
-import type { SpaceService, SpaceState } from '../api/index.ts';
+import type { SpaceService } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { WorkerLink } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
 import { isOfGitaly } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import type { ForgeSync } from '../measuring/index.ts';
+import { isoTime } from '../text.ts';
 import {
   type ReclaimRun,
   type RepositoryFigures,
@@ -134,24 +135,24 @@ export class Space implements SpaceService {
     return this.#figures.get(path) ?? null;
   }
 
-  explain(path: string, newerThan: number): SpaceState {
+  explain(path: string, newerThan: number): ReturnType<SpaceService['explain']> {
     const { now, link } = this.#options;
-    const known = this.#reports.get(path);
-    const last = known === undefined ? null : { at: known.at, report: () => reportIn(known) };
+    const known = this.#reports.get(path) ?? null;
+    const last = { report: known && reportIn(known), reported_at: known && isoTime(known.at), message: null };
     const look = this.#looks.get(path);
-    if (look?.is === 'running') return { is: 'running', last };
+    if (look?.is === 'running') return { state: 'running', ...last };
     if (look !== undefined && isWithin(now() - look.at, keptFaultMs))
-      return { is: 'failed', message: look.message, last };
-    if (last !== null && known?.isOld === false) {
-      const isFresh = last.at > newerThan && !known.hasMoved;
-      if (isWithin(now() - last.at, isFresh ? freshMs : restMs)) return { is: 'done', last };
+      return { state: 'failed', ...last, message: look.message };
+    if (known?.isOld === false) {
+      const isFresh = known.at > newerThan && !known.hasMoved;
+      if (isWithin(now() - known.at, isFresh ? freshMs : restMs)) return { state: 'done', ...last };
     }
     if (!link.isHere) {
-      if (last === null) throw new SoftquotaError('not_ready', noWorker);
-      return { is: 'failed', message: noWorker, last };
+      if (known === null) throw new SoftquotaError('not_ready', noWorker);
+      return { state: 'failed', ...last, message: noWorker };
     }
     void this.#look(path, true);
-    return { is: 'running', last };
+    return { state: 'running', ...last };
   }
 
   /** The last report, if the repository has not changed since; else null. */

@@ -4,14 +4,13 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/index.ts';
 import { noRoom, type PushWorker, type Room, WorkerLink } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
-import type { LargeBlobsLook, Quarantine } from '../layout/index.ts';
+import { isOfGitaly, type LargeBlobsLook, type Quarantine } from '../layout/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { RepositoryWatch } from '../measuring/index.ts';
-import type { Decision, DiskFull } from '../quota/index.ts';
+import { type Decision, type DiskFull, leafMask, passesWithout } from '../quota/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { type RepositoryFigures, type WorkerReport, workerAnswers } from '../wire/index.ts';
-import { roomByCollections } from './collections.ts';
 import { Space, type SpaceOptions } from './space.ts';
 import { spaceLines } from './space-lines.ts';
 import { SpaceRound, type SpaceRoundOptions } from './space-round.ts';
@@ -20,8 +19,6 @@ interface DaemonWorkerOptions
   extends Omit<SpaceOptions, 'isUnit' | 'link' | 'log'>,
     Omit<SpaceRoundOptions, 'collects' | 'log' | 'space'> {
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
-  /** `[quota] GARBAGE = forgive`. */
-  isForgiving(): boolean;
   quarantineRemoved(unit: string): void;
   /** The address of the page about the space of this unit; empty if unknown. */
   pageOf(unit: UnitRecord): string;
@@ -38,6 +35,10 @@ const lookEveryMs = 5000;
 const forgottenMs = 86_400_000;
 /** New repositories are measured out of turn only if the worker has fewer tasks than this. */
 const fewTasks = 100;
+/** Time that the worker takes after the expiry, for a collection and other tasks. */
+const workMs = 120_000;
+/** Most units of a refused owner that are examined. */
+const mostLookedAt = 10_000;
 
 export class DaemonWorker implements RepositoryWatch, PushWorker {
   readonly space: Space;
@@ -109,33 +110,61 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
   }
 
   roomFor(owner: string, unit: string | null, decision: Decision | DiskFull): Room {
-    const { ledger, now } = this.#options;
     const reclaim = this.#options.reclaim();
     if (!this.link.isHere || reclaim.run === 'never') return noRoom;
-    const isForgiving = this.#options.isForgiving();
+    const isForgiving = this.#isForgiving;
     if (reclaim.run === 'measure') return { ...noRoom, isForgiving };
-    const parts = { ledger, space: this.space, reclaim, now: now() };
-    return { isForgiving, ...roomByCollections(parts, owner, unit, decision) };
+    return { isForgiving, ...this.#roomByCollections(owner, unit, decision, reclaim.expireMs) };
+  }
+
+  /** Predicts when a refused owner gets room, because the worker collects garbage. */
+  #roomByCollections(
+    owner: string,
+    unit: string | null,
+    decision: Decision | DiskFull,
+    expireMs: number,
+  ): Omit<Room, 'isForgiving'> {
+    const { ledger } = this.#options;
+    const now = this.#options.now();
+    const freedAt =
+      unit !== null && isCollected(unit, this.space.figures(unit)) ? now + expireMs + workMs : null;
+    if (decision.by !== 'rule') return { passesAt: null, freedAt };
+    const counts = decision.subjects.reduce((mask, subject) => mask | leafMask(subject), 0);
+    const due: { readonly at: number; readonly bytes: number }[] = [];
+    for (const { id, leaf } of ledger.units.measuredOf(owner, mostLookedAt)) {
+      if ((leafMask(leaf) & counts) === 0 || (decision.per === 'repository' && id !== unit)) continue;
+      const figures = this.space.figures(id);
+      const by = isCollected(id, figures) ? (figures?.collected_by ?? null) : null;
+      // A collection that is overdue waits for others, and nobody knows how long.
+      if (by !== null && by > now - workMs)
+        due.push({ at: Math.max(now, by) + workMs, bytes: figures?.measured?.unreachable_bytes ?? 0 });
+    }
+    let freed = 0;
+    for (const { at, bytes } of due.sort((a, b) => a.at - b.at)) {
+      freed += bytes;
+      if (passesWithout(decision, freed, ledger.settings)) return { passesAt: at, freedAt };
+    }
+    return { passesAt: null, freedAt };
   }
 
   changed(path: string): void {
     this.space.pushed(path);
-    if (this.#options.isForgiving()) this.#options.reach.doubt(path);
+    if (this.#isForgiving) this.#options.reach.doubt(path);
     this.#round.want(path);
     this.link.tell(path, 'pushed');
   }
 
   letThrough(path: string): void {
     this.link.tell(path, 'asked');
-    if (this.#options.isForgiving()) this.#options.reach.doubt(path);
+    if (this.#isForgiving) this.#options.reach.doubt(path);
   }
 
   mayHaveChanged(path: string): void {
-    if (this.#options.isForgiving()) this.link.tell(path, 'pushed');
+    if (this.#isForgiving) this.link.tell(path, 'pushed');
   }
 
   resized(path: string): void {
-    if (this.#options.isForgiving()) this.changed(path);
+    if (this.#isForgiving) this.changed(path);
   }
 
   appeared(path: string): void {
@@ -152,7 +181,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     return {
       isWanted: hooks.keep,
       collects: reclaim.run === 'gc',
-      isForgiving: this.#options.isForgiving(),
+      isForgiving: this.#isForgiving,
       leavesBroken: !this.#isAskedEarly && storages.some(({ kind }) => kind === 'repos'),
       otherGits: [...this.#otherGits],
       ...this.space.observed(),
@@ -178,6 +207,11 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
 
   get isHere(): boolean {
     return this.link.isHere;
+  }
+
+  /** `[quota] GARBAGE = forgive`. */
+  get #isForgiving(): boolean {
+    return this.#options.ledger.settings.garbage === 'forgive';
   }
 
   #reported({ repositories, ...state }: WorkerReport, isFirst: boolean): void {
@@ -215,4 +249,12 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     const words = 'no worker has reported for a day: nothing is forgiven any more';
     if (repositories > 0) this.#options.log.warn({ repositories }, words);
   }
+}
+
+/** False if the last collection failed or freed nothing: nobody knows when the next one does better. */
+function isCollected(path: string, figures: RepositoryFigures | null): boolean {
+  if (isOfGitaly(path) || figures === null || figures.fault !== null) return false;
+  const { measured, collected } = figures;
+  if (measured === null || measured.lent) return false;
+  return collected === null || (collected.fault === null && collected.freed_bytes > 0);
 }

@@ -46,7 +46,7 @@ export function findings(observed: Observed): readonly Finding[] {
 
 function* undelivered({ notices }: Observed): Generator<Finding> {
   for (const place of notices.filter(({ dead }) => dead > 0)) {
-    const why = place.lastFault === null ? '' : `: ${printable(place.lastFault)}`;
+    const why = place.last_fault === null ? '' : `: ${printable(place.last_fault)}`;
     const mend = 'fix this, then: softquota notices send-again --all';
     yield makeFinding('notices_dead', `${deadNotices(place)}${why}`, mend);
   }
@@ -260,14 +260,13 @@ function* disks({ shortDisks, outlook, keepsFree, now }: Observed): Generator<Fi
     const mend = `delete data, or give it more space: ${commandLine('df', '-h', short.path)}`;
     yield makeFinding(code, shortageWords(short), mend);
   }
-  const { promisedBytes, sizeBytes, fullAt } = outlook;
-  if (fullAt !== null && fullAt - now < soonMs) {
-    const day = new Date(fullAt).toISOString().slice(0, 10);
-    const message = `at the growth of the last weeks the disks are full on ${day}`;
+  const { promised, size, full_at: fullAt } = outlook;
+  if (fullAt !== null && Date.parse(fullAt) - now < soonMs) {
+    const message = `at the growth of the last weeks the disks are full on ${fullAt.slice(0, 10)}`;
     yield makeFinding('disk_low', message, 'softquota usage  # the largest owners first');
   }
-  if (sizeBytes > 0 && promisedBytes > sizeBytes && !keepsFree) {
-    const message = `the limits promise ${formatBytes(promisedBytes)}, and the disks have ${formatBytes(sizeBytes)}`;
+  if (size > 0 && promised > size && !keepsFree) {
+    const message = `the limits promise ${formatBytes(promised)}, and the disks have ${formatBytes(size)}`;
     const mend = 'set [disk] MIN_FREE, such as 5%, so that the disks do not fill, or lower the limits';
     yield makeFinding('overcommitted', message, mend);
   }

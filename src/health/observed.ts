@@ -8,7 +8,7 @@ import type { BoundScope, Subject } from '../quota/index.ts';
 import { type FullDisk, fullDiskWords } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, printable } from '../text.ts';
-import type { WorkerReport } from '../wire/index.ts';
+import type { NoticePlace, Overview, WorkerReport } from '../wire/index.ts';
 
 /** A path, and the system's error code or a text that says what is wrong with it. */
 export interface TroubledPlace {
@@ -77,12 +77,7 @@ export interface Observed {
   readonly rootsUnused: readonly { readonly path: string; readonly unused: 'expected' | 'doubtful' | null }[];
   readonly shortDisks: readonly ObservedShortage[];
   /** The sum of all limits, and the size of the disks; see `[disk]`. */
-  readonly outlook: {
-    readonly promisedBytes: number;
-    readonly sizeBytes: number;
-    /** Milliseconds since 1970; null: not within ten years, or not known. */
-    readonly fullAt: number | null;
-  };
+  readonly outlook: Pick<Overview['outlook'], 'full_at' | 'promised' | 'size'>;
   /** `[disk] MIN_FREE` is set. */
   readonly keepsFree: boolean;
   readonly hangs: readonly ObservedHang[];
@@ -112,7 +107,7 @@ export interface Observed {
     readonly lastAt: number;
   }[];
   readonly worker: ObservedWorker;
-  readonly notices: readonly ObservedPlace[];
+  readonly notices: readonly Pick<NoticePlace, 'dead' | 'last_fault' | 'name'>[];
   /** Why the last sweep failed; null if it did not. */
   readonly sweepError: string | null;
   /** The time of a change of app.ini since the daemon read it, in milliseconds since 1970; null: none. */
@@ -152,15 +147,6 @@ export interface ObservedWorker {
   readonly state: Pick<WorkerReport, 'version' | 'hooks' | 'quarantines'> | null;
   /** The time since its last report, or since the daemon started. */
   readonly silentMs: number;
-}
-
-/** A webhook, or mail. */
-interface ObservedPlace {
-  readonly name: string;
-  /** Number of notices that were given up. */
-  readonly dead: number;
-  /** The reason why the newest of these failed; null if there is none. */
-  readonly lastFault: string | null;
 }
 
 /** Returns the reasons why answers are unreliable at the moment; empty if they are reliable. */
@@ -240,7 +226,7 @@ export function keysMissing(keys: readonly string[]): string {
   return `app.ini lacks ${keys.length} of what was in force at the last start: ${named}. Units without storage keep their last known bytes`;
 }
 
-export function deadNotices({ name, dead }: Pick<ObservedPlace, 'dead' | 'name'>): string {
+export function deadNotices({ name, dead }: Pick<NoticePlace, 'dead' | 'name'>): string {
   return `${counted(dead, 'notice', 'notices')} to ${name} could not be delivered`;
 }
 

@@ -60,7 +60,9 @@ export function faultWatch({
   return now => {
     const { faults, unknown } = present();
     const found = new Map(faults.map(fault => [keyOf(host, fault), fault]));
-    const open = new Map([...queue.all(openFaultKind)].filter(([key]) => placeIn(key).host === host));
+    const open = new Map(
+      [...queue.documents.all(openFaultKind)].filter(([key]) => placeIn(key).host === host),
+    );
     const notices: NoticeDocument[] = [];
     for (const key of changedAt.keys()) if (found.has(key) === open.has(key)) changedAt.delete(key);
     for (const [key, fault] of found) {
@@ -68,7 +70,7 @@ export function faultWatch({
       const since = changedAt.get(key) ?? now;
       changedAt.delete(key);
       const id = ids.next();
-      queue.put(openFaultKind, key, { id, since, reason: fault.reason });
+      queue.documents.put(openFaultKind, key, { id, since, reason: fault.reason });
       notices.push(noticeOfFault({ ...fault, host, id, since, endedAt: null }));
     }
     for (const [key, { id, since, reason }] of open) {
@@ -76,7 +78,7 @@ export function faultWatch({
       if (found.has(key) || unknown.includes(what) || !hasLasted(key, now)) continue;
       const endedAt = changedAt.get(key) ?? now;
       changedAt.delete(key);
-      queue.remove(openFaultKind, key);
+      queue.documents.remove(openFaultKind, key);
       notices.push(noticeOfFault({ what, where, reason, host, id: `${id}-end`, since, endedAt }));
     }
     return notices;

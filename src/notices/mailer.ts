@@ -4,8 +4,8 @@ import { createTransport, type SMTPTransportOptions } from 'nodemailer';
 import type { MailSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text.ts';
-import { certificateFault } from './outgoing.ts';
 import type { RenderedMail } from './templates.ts';
+import { certificateFault } from './webhook.ts';
 
 const connectMs = 10_000;
 const silentMs = 15_000;

@@ -8,6 +8,7 @@ import { type Log, sparingLog } from '../log.ts';
 import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text.ts';
+import type { NoticePlace } from '../wire/index.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { type FaultWatchOptions, faultWatch } from './faults.ts';
 import {
@@ -86,7 +87,6 @@ export class Notices {
 
   reconfigure(settings: NoticeSettings): void {
     this.#settings = settings;
-    this.#sender.reconfigure();
     if (this.#isStarted) this.#next(0);
   }
 
@@ -99,11 +99,8 @@ export class Notices {
     return this.#sender.settled();
   }
 
-  /**
-   * Lists each webhook, and mail, with counts of deliveries. `lastFault`: the last fault of the newest
-   * delivery that has failed; null: none.
-   */
-  places() {
+  /** Lists each webhook, and mail, with counts of deliveries. */
+  places(): readonly NoticePlace[] {
     const { webhooks, mail } = this.#settings;
     const events = mail === null ? [] : [...new Set([...mail.ownerEvents, ...mail.adminEvents])];
     const known = [
@@ -115,13 +112,13 @@ export class Notices {
       const theirs = (deliveries.get(place.name) ?? []).map(([, delivery]) => delivery);
       const dead = theirs.filter(({ state }) => state === 'dead').length;
       const lastFault = theirs.find(({ fault }) => fault !== null)?.fault ?? null;
-      const counts = { pending: theirs.length - dead, dead, lastFault };
-      return { ...place, ...counts, ...this.#sender.sentTo(place.name) };
+      const sent = this.#sender.sentTo(place.name);
+      return { ...place, pending: theirs.length - dead, dead, ...sent, last_fault: lastFault };
     });
   }
 
   deliveries(): readonly (readonly [id: string, delivery: Delivery])[] {
-    return [...this.#queue.all(deliveryKind)].sort(
+    return [...this.#queue.documents.all(deliveryKind)].sort(
       ([idA, a], [idB, b]) => b.createdAt - a.createdAt || (idA < idB ? -1 : 1),
     );
   }
@@ -146,7 +143,12 @@ export class Notices {
       if (delivery.state !== 'dead') {
         throw new SoftquotaError('conflict', `the notice ${printable(key)} waits already, and will be sent`);
       }
-      this.#queue.put(deliveryKind, key, { ...delivery, state: 'pending', createdAt: now, nextAt: now });
+      this.#queue.documents.put(deliveryKind, key, {
+        ...delivery,
+        state: 'pending',
+        createdAt: now,
+        nextAt: now,
+      });
     }
     if (!(await this.#queue.save())) {
       throw new SoftquotaError('store_away', 'the store cannot be written at the moment: try again soon');
@@ -246,10 +248,14 @@ export class Notices {
   async #read(): Promise<void> {
     const { events, now } = this.#options;
     const at = now();
-    const before = this.#queue.get(positionKind, positionKey);
+    const before = this.#queue.documents.get(positionKind, positionKey);
     // A floor in the future comes from a wrong clock.
     if (before === undefined || before.floor > at) {
-      this.#queue.put(positionKind, positionKey, { floor: at, seen: before?.seen ?? [], digestAt: null });
+      this.#queue.documents.put(positionKind, positionKey, {
+        floor: at,
+        seen: before?.seen ?? [],
+        digestAt: null,
+      });
       this.#options.log.info({}, 'notices are made of what happens from now on');
       return;
     }
@@ -258,11 +264,11 @@ export class Notices {
     if (isWhole) this.#wholeAt = at;
     for (const notice of notices) this.#add(notice, null);
     if (JSON.stringify(position.seen) !== JSON.stringify(before.seen))
-      this.#queue.put(positionKind, positionKey, position);
+      this.#queue.documents.put(positionKind, positionKey, position);
     await this.#tryTo('the summary could not be made', async () => {
       const digestAt = await this.#digest(position, at);
       if (digestAt !== position.digestAt)
-        this.#queue.put(positionKind, positionKey, { ...position, digestAt });
+        this.#queue.documents.put(positionKind, positionKey, { ...position, digestAt });
     });
   }
 

@@ -5,11 +5,11 @@ import { wantsMail } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import type { SecretKeys } from '../oauth/index.ts';
 import { isoTime } from '../text.ts';
+import type { NoticePlace } from '../wire/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 import type { NoticeSettings } from './recipients.ts';
-import type { MailTemplates, RenderedMail } from './templates.ts';
-import { adminView, digestView, ownerView, type ViewOptions } from './views.ts';
+import { mailView, type ViewOptions } from './views.ts';
 
 export interface SenderOptions extends ViewOptions {
   readonly documents: Pick<Documents, 'snapshot'>;
@@ -22,14 +22,9 @@ export interface SenderOptions extends ViewOptions {
 }
 
 /** Counts of deliveries to one place since the start of the daemon. */
-interface Sent {
-  readonly sent: number;
-  readonly failed: number;
-  /** Milliseconds since 1970; null: not since the start. */
-  readonly lastSentAt: number | null;
-}
+type Sent = Pick<NoticePlace, 'failed' | 'last_sent_at' | 'sent'>;
 
-const nothingSent: Sent = { sent: 0, failed: 0, lastSentAt: null };
+const nothingSent: Sent = { sent: 0, failed: 0, last_sent_at: null };
 const mostAtOnce = 4;
 const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
@@ -44,7 +39,6 @@ export class Sender {
   readonly #busy = new Map<string, number>();
   readonly #sent = new Map<string, Sent>();
   readonly #end = new AbortController();
-  #templates: { readonly of: string | null; readonly read: MailTemplates } | null = null;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -58,7 +52,7 @@ export class Sender {
   begin(isMine: (delivery: Delivery) => boolean): void {
     const { queue, now } = this.#options;
     if (this.#end.signal.aborted) return;
-    const due = [...queue.all(deliveryKind)]
+    const due = [...queue.documents.all(deliveryKind)]
       .filter(([, delivery]) => delivery.state === 'pending' && delivery.nextAt <= now() && isMine(delivery))
       .sort(([, a], [, b]) => a.nextAt - b.nextAt || a.createdAt - b.createdAt);
     for (const [id, delivery] of due) {
@@ -105,12 +99,12 @@ export class Sender {
 
   #take(id: string, place: string, fault: string | null): void {
     const { queue, log, now, settings } = this.#options;
-    const delivery = queue.get(deliveryKind, id);
+    const delivery = queue.documents.get(deliveryKind, id);
     const before = this.sentTo(place);
     const at = now();
     if (fault === null) {
-      this.#sent.set(place, { ...before, sent: before.sent + 1, lastSentAt: at });
-      if (delivery !== undefined) queue.remove(deliveryKind, id);
+      this.#sent.set(place, { ...before, sent: before.sent + 1, last_sent_at: isoTime(at) });
+      if (delivery !== undefined) queue.documents.remove(deliveryKind, id);
       return;
     }
     this.#sent.set(place, { ...before, failed: before.failed + 1 });
@@ -124,15 +118,10 @@ export class Sender {
     const waitMs = Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
     const nextAt = isOver ? at : Math.min(at + waitMs, endsAt);
     const state = isOver ? 'dead' : 'pending';
-    queue.put(deliveryKind, id, { ...delivery, attempts, fault, state, nextAt });
+    queue.documents.put(deliveryKind, id, { ...delivery, attempts, fault, state, nextAt });
     const told = { delivery: id, to: place, attempts, fault };
     if (isOver) log.warn(told, 'a notice could not be delivered: softquota notices send-again tries again');
     else if (attempts === 1) log.warn(told, 'a notice could not be delivered yet');
-  }
-
-  /** Reads the templates again before the next mail. */
-  reconfigure(): void {
-    this.#templates = null;
   }
 
   /** Delivers a notice. Returns null if it is delivered or no longer wanted, or else the reason. */
@@ -153,37 +142,20 @@ export class Sender {
     notice: NoticeDocument,
     { address, ownerId }: Extract<Target, { readonly via: 'mail' }>,
   ): Promise<string | null> {
-    const { settings, documents, keys, baseUrl } = this.#options;
+    const options = this.#options;
+    const { settings, documents, keys, baseUrl } = options;
     const { mail } = settings();
     if (mail === null) return 'there is no [mail] HOST any more';
     if (ownerId !== null && !wantsMail(documents.snapshot, ownerId)) return null;
     const token = ownerId === null ? null : keys.seal(String(ownerId), purpose);
     const unsubscribe = token && `${baseUrl()}unsubscribe?${new URLSearchParams({ token })}`;
-    const rendered = await this.#rendered(notice, mail.templates, unsubscribe);
+    const [name, view] = await mailView(options, notice, unsubscribe);
+    const { renderMail } = await import('./templates.ts');
     const { sendMail } = await import('./mailer.ts');
+    const rendered = renderMail(name, view, mail.templates, options.log);
     const messageId = `${id}@${new URL(baseUrl()).hostname}`;
     const { signal } = this.#end;
     return sendMail(mail, { ...rendered, to: address, messageId, unsubscribe, at: notice.at, signal });
-  }
-
-  async #rendered(
-    notice: NoticeDocument,
-    directory: string | null,
-    unsubscribe: string | null,
-  ): Promise<RenderedMail> {
-    const options = this.#options;
-    const templates = await this.#templatesIn(directory);
-    if (notice.type === 'digest') return templates.render('digest', digestView(options, notice));
-    if (unsubscribe === null) return templates.render('admin', adminView(options, notice));
-    return templates.render('owner', await ownerView(options, notice, unsubscribe));
-  }
-
-  async #templatesIn(directory: string | null): Promise<MailTemplates> {
-    if (this.#templates?.of !== directory) {
-      const { readMailTemplates } = await import('./templates.ts');
-      this.#templates = { of: directory, read: readMailTemplates(directory, this.#options.log) };
-    }
-    return this.#templates.read;
   }
 }
 

@@ -2,12 +2,12 @@
 
 import { z } from 'zod';
 import type { Ledger } from '../ledger/index.ts';
-import { worstKind } from '../overview/index.ts';
-import { leafIndex, leaves, subjectWords } from '../quota/index.ts';
+import { type Totals, worstKind } from '../overview/index.ts';
+import { leafIndex, leaves, subjectWords, totalOf } from '../quota/index.ts';
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text.ts';
 import { addressOf, type PageId } from '../wire/index.ts';
 import type { NoticeDocument } from './kinds.ts';
-import type { View } from './templates.ts';
+import type { MailName, View } from './templates.ts';
 
 export interface ViewOptions {
   readonly ledger: Pick<Ledger, 'ownerUsage' | 'settings' | 'shares' | 'stateDeciderFor'>;
@@ -21,12 +21,19 @@ export interface ViewOptions {
 const mostUnits = 5;
 const mostDetail = 2000;
 
-/** Returns the values of an owner's mail, with current figures. `unsubscribe`: the address, or empty. */
-export async function ownerView(
+/** Chooses the template of a mail, and returns its values. `unsubscribe`: the address; null: for administrators. */
+export async function mailView(
   options: ViewOptions,
   notice: NoticeDocument,
-  unsubscribe: string,
-): Promise<View> {
+  unsubscribe: string | null,
+): Promise<readonly [name: MailName, values: View]> {
+  if (notice.type === 'digest') return ['digest', digestView(options, notice)];
+  if (unsubscribe === null) return ['admin', adminView(options, notice)];
+  return ['owner', await ownerView(options, notice, unsubscribe)];
+}
+
+/** Returns the values of an owner's mail, with current figures. */
+async function ownerView(options: ViewOptions, notice: NoticeDocument, unsubscribe: string): Promise<View> {
   const { ledger, unitNames } = options;
   const unitName = unitNames();
   const name = notice.owner ?? '';
@@ -61,7 +68,7 @@ export async function ownerView(
   };
 }
 
-export function adminView(options: ViewOptions, notice: NoticeDocument): View {
+function adminView(options: ViewOptions, notice: NoticeDocument): View {
   const { message: _, event: _event, ...fields } = notice.data;
   const details = Object.entries(fields)
     .filter(([, value]) => value !== null && value !== '')
@@ -78,7 +85,7 @@ const texts = z.record(z.string(), z.string());
 /** Texts, and lists of named texts. Ignores other values, which a newer version may have written. */
 const digestValues = z.record(z.string(), z.union([z.string(), z.array(texts)]).catch(''));
 
-export function digestView(options: ViewOptions, notice: NoticeDocument): View {
+function digestView(options: ViewOptions, notice: NoticeDocument): View {
   const values = digestValues.parse(notice.data);
   return { ...common(options, notice), ...values, page: linkTo(options, addressOf('overview')) };
 }
@@ -109,15 +116,12 @@ function detailOf(name: string, value: unknown): string {
 export interface Summary {
   /** Milliseconds since 1970, like all times here. */
   readonly since: number;
-  readonly owners: { readonly owners: number; readonly over: number; readonly near: number };
-  readonly storedBytes: number;
+  readonly figures: Totals['figures'];
   /** Negative if usage shrinks; null: not known yet. */
   readonly growthPerDay: number | null;
-  readonly promisedBytes: number;
-  readonly unlimitedOwners: number;
   readonly freeBytes: number | null;
-  /** The time at which the disk will be full; null: not within ten years, or unknown. */
-  readonly fullAt: number | null;
+  /** The time at which the disk will be full, ISO 8601; null: not within ten years, or unknown. */
+  readonly fullAt: string | null;
   readonly refusals: number;
   readonly openRequests: number;
   /** The owners and groups nearest to a limit, with the used percentage of it. */
@@ -129,21 +133,21 @@ const mostPercent = 1_000_000;
 
 /** Returns the values of the summary's template. `dead`: the number of dead deliveries. */
 export function summaryValues(summary: Summary, dead: number): Readonly<Record<string, unknown>> {
-  const { since, owners, storedBytes, growthPerDay, freeBytes, fullAt, worst } = summary;
-  const { promisedBytes, unlimitedOwners } = summary;
+  const { since, figures, growthPerDay, freeBytes, fullAt, worst } = summary;
+  const { owners, over, near, usage, promised, unlimited } = figures;
   const grown = growthPerDay ?? 0;
-  const without = unlimitedOwners === 0 ? '' : `, and ${formatCount(unlimitedOwners)} owners have no limit`;
+  const without = unlimited === 0 ? '' : `, and ${formatCount(unlimited)} owners have no limit`;
   const growth = `${formatBytes(Math.abs(grown) * 7)} ${grown < 0 ? 'less' : 'more'} each week`;
   return {
     since: formatMoment(since),
-    owners: formatCount(owners.owners),
-    over: formatCount(owners.over),
-    near: formatCount(owners.near),
-    stored: formatBytes(storedBytes),
+    owners: formatCount(owners),
+    over: formatCount(over),
+    near: formatCount(near),
+    stored: formatBytes(totalOf(usage)),
     growth: growthPerDay === null ? '' : growth,
-    promised: `${formatBytes(promisedBytes)}${without}`,
+    promised: `${formatBytes(promised)}${without}`,
     free: freeBytes === null ? '' : formatBytes(freeBytes),
-    full_at: fullAt === null ? '' : new Date(fullAt).toISOString().slice(0, 10),
+    full_at: fullAt?.slice(0, 10) ?? '',
     refusals: formatCount(summary.refusals),
     requests: formatCount(summary.openRequests),
     dead: dead === 0 ? '' : formatCount(dead),

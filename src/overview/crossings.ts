@@ -11,42 +11,19 @@
  * levels.
  */
 
+import { z } from 'zod';
 import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leafMask, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import { type EventOf, isoOf } from './event-shapes.ts';
-import {
-  atLimit,
-  belowAll,
-  decidedOwner,
-  inForce,
-  type Level,
-  type Levels,
-  levelsIn,
-  levelText,
-  nextLevel,
-  poolLevelsIn,
-  poolLevelText,
-  refusing,
-} from './levels.ts';
+import { isoTime } from '../text.ts';
+import { type EventOf, fieldsIn } from './event-shapes.ts';
+import { atLimit, belowAll, decidedOwner, inForce, type Level, nextLevel, refusing } from './levels.ts';
 
 export interface CrossingsOptions {
-  readonly ledger: Pick<
-    Ledger,
-    | 'documents'
-    | 'eventLog'
-    | 'kept'
-    | 'ownerUsage'
-    | 'policy'
-    | 'pools'
-    | 'settings'
-    | 'stateDeciderFor'
-    | 'walks'
-    | 'watch'
-  >;
+  readonly ledger: Ledger;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
   now(): number;
@@ -55,6 +32,9 @@ export interface CrossingsOptions {
   /** Tells whether this host records now; null: always. */
   readonly turn: { readonly isTelling: boolean } | null;
 }
+
+/** Levels by leaf of an owner, or by rule for a group's members together, without the lowest level. */
+type Levels = ReadonlyMap<string, Level>;
 
 /** Most events or levels that are enqueued at once. */
 const mostAtOnce = 5000;
@@ -221,7 +201,7 @@ export class Crossings {
         ...common,
         ended_by: at >= grace.until ? 'time' : 'size',
         mode: this.#options.ledger.settings.mode,
-        until: isoOf(grace.until),
+        until: isoTime(grace.until),
         below: grace.below,
       };
       return { ...record, kind: 'grace', text: JSON.stringify(event) };
@@ -231,7 +211,7 @@ export class Crossings {
       direction: to > from ? 'up' : 'down',
       from: shown(from),
       to: shown(to),
-      ...(allowed && grace !== undefined && to === atLimit ? { grace_until: isoOf(grace.until) } : {}),
+      ...(allowed && grace !== undefined && to === atLimit ? { grace_until: isoTime(grace.until) } : {}),
     };
     return { ...record, kind: 'threshold', text: JSON.stringify(event) };
   }
@@ -296,4 +276,39 @@ function isAway(error: unknown): boolean {
 function shown(level: Level): EventOf<'threshold'>['to'] {
   if (level === belowAll) return null;
   return level >= atLimit ? 'limit' : level;
+}
+
+export function levelText(levels: Levels): string {
+  return JSON.stringify(Object.fromEntries(levels));
+}
+
+/** Reads the levels of an owner. An invalid one counts as the lowest; at worst an event is repeated. */
+export function levelsIn(text: string): Levels {
+  const byLeaf = fieldsIn(text);
+  return new Map(
+    leaves.flatMap(leaf => {
+      const level = byLeaf[leaf];
+      return typeof level === 'number' && level > belowAll && level <= refusing ? [[leaf, level]] : [];
+    }),
+  );
+}
+
+const levelOfPool = z.tuple([z.string(), z.string(), z.number().min(belowAll).max(refusing)]);
+const levelsOfPools = z.array(levelOfPool).catch([]);
+
+/** Writes the levels of groups as one record. */
+function poolLevelText(levels: ReadonlyMap<string, Levels>): string {
+  const pools = [...levels].flatMap(([group, rules]) =>
+    [...rules].map(([rule, level]) => [group, rule, level]),
+  );
+  return JSON.stringify({ pools });
+}
+
+/** Reads levels; returns none if the text is invalid. */
+function poolLevelsIn(text: string): Map<string, Levels> {
+  const pools = levelsOfPools.parse(fieldsIn(text).pools);
+  const byGroup = Map.groupBy(pools, ([group]) => group);
+  return new Map(
+    [...byGroup].map(([group, rules]) => [group, new Map(rules.map(([, rule, level]) => [rule, level]))]),
+  );
 }

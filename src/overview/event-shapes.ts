@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { boundScopes, leaves, subjects } from '../quota/index.ts';
 import type { EventRecord } from '../store/index.ts';
+import { isoTime } from '../text.ts';
 
 const bytes = z.number().int();
 
@@ -308,7 +309,7 @@ export function eventOf({ id, kind, at, text }: EventRecord): Event | null {
   if (!kept.success) return null;
   const { lastAt, by, ...fields } = kept.data;
   const author = by && { owner_id: by.ownerId, name: by.name, token_id: by.tokenId };
-  return event.safeParse({ id, kind, at: isoOf(at), ...fields, last_at: lastAt, by: author }).data ?? null;
+  return event.safeParse({ id, kind, at: isoTime(at), ...fields, last_at: lastAt, by: author }).data ?? null;
 }
 
 /** Fields whose names in the store differ from those in the API; `event` checks their values. */
@@ -325,8 +326,4 @@ export function fieldsIn(text: string): Readonly<Record<string, unknown>> {
   } catch {
     return {};
   }
-}
-
-export function isoOf(time: number): string {
-  return new Date(time).toISOString();
 }

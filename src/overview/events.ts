@@ -6,21 +6,14 @@ import type { Ledger } from '../ledger/index.ts';
 import type { RefusalRecord, UnaskedRecord } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
+import { isoTime } from '../text.ts';
 import { Crossings, type CrossingsOptions } from './crossings.ts';
-import {
-  type Event,
-  type EventKind,
-  type EventOf,
-  eventKinds,
-  eventOf,
-  fieldsIn,
-  isoOf,
-} from './event-shapes.ts';
+import { type Event, type EventKind, type EventOf, eventKinds, eventOf, fieldsIn } from './event-shapes.ts';
 import { dayMs, dayOf, hourMs } from './history.ts';
 import { dayKind, Tally, type TallyLimits } from './tally.ts';
 
 /** `pauseMs` is also the time for which refusals are added up before they are written. */
-export interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
+interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
   readonly keepMs: number;
@@ -29,7 +22,7 @@ export interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
   readonly turn?: CrossingsOptions['turn'];
 }
 
-export interface EventsQuery extends EventFilter {
+interface EventsQuery extends EventFilter {
   readonly kind?: EventKind | undefined;
   /** The name of an owner: finds events recorded under the name, and events of the owner who has it now. */
   readonly owner?: string | undefined;
@@ -188,7 +181,7 @@ export class Events {
       after = records.at(-1);
       if (records.length < daysAtOnce || after === undefined || after.at < from) break;
     }
-    return [...counts].map(([day, count]) => ({ day: isoOf(day * dayMs).slice(0, 10), count }));
+    return [...counts].map(([day, count]) => ({ day: isoTime(day * dayMs).slice(0, 10), count }));
   }
 
   async #page<Kind extends EventKind>(
@@ -317,7 +310,7 @@ function eventMatcher(
   keyOf: (name: string) => string,
 ): ((record: EventRecord, read: () => Event) => boolean) | null {
   if (since === undefined && actor === undefined && q === undefined) return null;
-  const from = since === undefined ? null : isoOf(since);
+  const from = since === undefined ? null : isoTime(since);
   const actorKey = actor === undefined ? null : keyOf(actor);
   const words = q === undefined ? null : folded(q);
   // A search in the raw text first, since most records do not match and need not be parsed.

@@ -10,6 +10,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { leafMask, totalOf, type Usage } from '../quota/index.ts';
 import type { HistoryStore, OwnerUsageRecord, PastUsage } from '../store/index.ts';
+import { isoTime } from '../text.ts';
 import type { Totals } from './totals.ts';
 
 interface HistoryOptions {
@@ -187,6 +188,20 @@ const days = { day: 1, week: 7, month: 31, year: 366, all: dailyDays } as const;
 
 export type Range = keyof typeof days;
 
+/** Compares limits and growth with the disks; covers only disks that report their size. */
+export async function outlookOf(
+  { totals, history }: { readonly totals: Pick<Totals, 'figures'>; readonly history: Pick<History, 'of'> },
+  disks: readonly { readonly sizeBytes: number | null; readonly freeBytes: number | null }[],
+) {
+  const { promised, unlimited } = totals.figures;
+  const sum = (key: 'sizeBytes' | 'freeBytes') => disks.reduce((bytes, disk) => bytes + (disk[key] ?? 0), 0);
+  const [size, free] = [sum('sizeBytes'), sum('freeBytes')];
+  const { growth } = await history.of(null, 'month');
+  const isKnown = growth !== null && disks.some(({ freeBytes }) => freeBytes !== null);
+  const fullAt = isKnown ? reachedAt(growth.perDay, 0, free, Date.now()) : null;
+  return { promised, unlimited, size, free, full_at: isoTime(fullAt) };
+}
+
 export function hourOf(time: number): number {
   return Math.floor(time / hourMs);
 }
@@ -248,7 +263,7 @@ function fewOf(points: readonly Point[]): readonly Point[] {
   return points.filter((_, index) => (points.length - 1 - index) % each === 0);
 }
 
-export interface DayPoint {
+interface DayPoint {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly bytes: number;

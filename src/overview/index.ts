@@ -17,13 +17,13 @@ export {
   ownEvent,
   ownEventKinds,
 } from './event-shapes.ts';
-export { Events, type EventsOptions, type EventsPage, type EventsQuery } from './events.ts';
+export { Events, type EventsPage } from './events.ts';
 export {
-  type DayPoint,
   dailyDays,
   growthOf,
   History,
   hourlyDays,
+  outlookOf,
   type Range,
   reachedAt,
 } from './history.ts';

@@ -4,12 +4,10 @@
  * around a threshold do not change them.
  */
 
-import { z } from 'zod';
 import { given } from '../given.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import * as quota from '../quota/index.ts';
 import { wholePercent } from '../text.ts';
-import { fieldsIn } from './event-shapes.ts';
 
 type Limits = Pick<quota.QuotaSettings, 'warnAt'>;
 
@@ -20,9 +18,6 @@ export const belowAll: Level = 0;
 /** Over a limit and allowed by its grace, or so little below the limit that the level has not fallen yet. */
 export const atLimit: Level = 101;
 export const refusing: Level = 102;
-
-/** Levels by leaf of an owner, or by rule for a group's members together, without the lowest level. */
-export type Levels = ReadonlyMap<string, Level>;
 
 /** The level falls when usage is below this part of the threshold. */
 const play = 0.98;
@@ -51,41 +46,6 @@ export function nextLevel(settings: Limits, decision: quota.Decision, last: Leve
   return Math.max(reached, Math.min(last, held));
 }
 
-export function levelText(levels: Levels): string {
-  return JSON.stringify(Object.fromEntries(levels));
-}
-
-/** Reads the levels of an owner. An invalid one counts as the lowest; at worst an event is repeated. */
-export function levelsIn(text: string): Levels {
-  const byLeaf = fieldsIn(text);
-  return new Map(
-    quota.leaves.flatMap(leaf => {
-      const level = byLeaf[leaf];
-      return typeof level === 'number' && level > belowAll && level <= refusing ? [[leaf, level]] : [];
-    }),
-  );
-}
-
-const levelOfPool = z.tuple([z.string(), z.string(), z.number().min(belowAll).max(refusing)]);
-const levelsOfPools = z.array(levelOfPool).catch([]);
-
-/** Writes the levels of groups as one record. */
-export function poolLevelText(levels: ReadonlyMap<string, Levels>): string {
-  const pools = [...levels].flatMap(([group, rules]) =>
-    [...rules].map(([rule, level]) => [group, rule, level]),
-  );
-  return JSON.stringify({ pools });
-}
-
-/** Reads levels; returns none if the text is invalid. */
-export function poolLevelsIn(text: string): Map<string, Levels> {
-  const pools = levelsOfPools.parse(fieldsIn(text).pools);
-  const byGroup = Map.groupBy(pools, ([group]) => group);
-  return new Map(
-    [...byGroup].map(([group, rules]) => [group, new Map(rules.map(([, rule, level]) => [rule, level]))]),
-  );
-}
-
 /** The states of an owner in one leaf, the best first; the state of the owner is the worst of all leaves. */
 const kindStates = ['ok', 'near', 'grace', 'over'] as const;
 
@@ -111,11 +71,6 @@ function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: nu
   return level === belowAll && !isWarned ? 'ok' : 'near';
 }
 
-interface WorstKind extends JudgedKind {
-  /** The largest subject of the deciding rule that contains the worst leaf. */
-  readonly subject: quota.Subject;
-}
-
 /**
  * Judges a decision about a leaf with `storedBytes`. If a bound of a group is nearer, judges by that bound.
  */
@@ -132,13 +87,16 @@ export function judgedKind(settings: Limits, decision: quota.Decision, storedByt
   return worstOf(judged(decision), pools);
 }
 
-/** Returns the worst leaf: by state, then by fullness; of equal ones the first. */
+/**
+ * Returns the worst leaf, and the largest subject of the deciding rule that contains it. The worst is so by state,
+ * then by fullness; of equal ones it is the first.
+ */
 export function worstKind(
   settings: Limits,
   decide: (subject: quota.Subject) => quota.Decision,
   { usage }: Pick<OwnerUsage, 'usage'>,
-): WorstKind {
-  const kindOf = (leaf: quota.Leaf): WorstKind => {
+) {
+  const kindOf = (leaf: quota.Leaf) => {
     const judged = judgedKind(settings, decide(leaf), usage[quota.leafIndex(leaf)] ?? 0);
     return { subject: countedWith(leaf, judged.decision), ...judged };
   };
@@ -154,8 +112,8 @@ function countedWith(leaf: quota.Leaf, { subjects }: quota.Decision): quota.Subj
   return wide;
 }
 
-export interface JudgedKind extends Nearness {
-  readonly decision: quota.Decision;
+interface JudgedKind<Decision = quota.Decision> extends Nearness {
+  readonly decision: Decision;
 }
 
 /** Returns the worst one: by state, then by fullness; of equal ones the first. */
@@ -192,11 +150,7 @@ export function decidedOwner(
   });
 }
 
-type RuledDecision = quota.RuledAllowed | quota.RuledRefused;
-
-interface JudgedBound extends Nearness {
-  readonly decision: RuledDecision;
-}
+type JudgedBound = JudgedKind<quota.RuledAllowed | quota.RuledRefused>;
 
 export interface PoolState extends JudgedBound {
   readonly mode: quota.RuleMode | undefined;
@@ -258,7 +212,7 @@ export function* limitedRepositories(
 }
 
 /** Judges a bound. While quotas are switched off, the state is always `ok`. */
-function judgedBound(settings: quota.QuotaSettings, decision: RuledDecision): JudgedBound {
+function judgedBound(settings: quota.QuotaSettings, decision: JudgedBound['decision']): JudgedBound {
   const { state, fullness } = judgedKind(settings, decision, 0);
   return { decision, state: settings.enabled ? state : 'ok', fullness };
 }

@@ -9,7 +9,8 @@ import { EventIds } from '../documents/index.ts';
 import { given } from '../given.ts';
 import type { BoundScope, RefusalRecord, UnaskedRecord } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import { type EventOf, eventOf, isoOf } from './event-shapes.ts';
+import { isoTime } from '../text.ts';
+import { type EventOf, eventOf } from './event-shapes.ts';
 import { dayOf, hourOf } from './history.ts';
 
 interface Refused {
@@ -113,7 +114,7 @@ export class Tally {
 
   #addTo(place: Place, owner: string, ruling: Partial<Body>, now: number): void {
     const sum = this.#sums.get(nameOf(place)) ?? this.#begin(place, owner, now);
-    sum.body = { ...sum.body, ...ruling, count: sum.body.count + 1, lastAt: isoOf(now) };
+    sum.body = { ...sum.body, ...ruling, count: sum.body.count + 1, lastAt: isoTime(now) };
     this.#changed.add(sum);
   }
 
@@ -183,7 +184,7 @@ export class Tally {
         owner: ownerKey === null ? null : owner,
         host: this.#host,
         count: 0,
-        lastAt: isoOf(now),
+        lastAt: isoTime(now),
       },
     };
     this.#put(place, sum);

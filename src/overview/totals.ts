@@ -8,10 +8,7 @@ import { within } from '../within.ts';
 import { decidedOwner, type KindState, type Nearness, poolStates, worstKind } from './levels.ts';
 
 interface TotalsOptions {
-  readonly ledger: Pick<
-    Ledger,
-    'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'stateDeciderFor' | 'watch'
-  >;
+  readonly ledger: Ledger;
   readonly log: Pick<Log, 'error'>;
 }
 

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
 import { emailPattern, longestEmail } from '../text.ts';
-import { atMost, mark, mostOf, nameOrNothing, newName, text } from './bounds.ts';
+import { atMost, mark, mostOf, nameOrNothing, names, newName, text } from './bounds.ts';
 import { component } from './component.ts';
 import { ownerType } from './usage.ts';
 
@@ -31,8 +31,6 @@ const fields = {
 };
 
 export const newUser = z.object({ username: newName, ...fields }).meta({ id: 'NewUser' });
-
-export type NewUser = z.infer<typeof newUser>;
 
 export const userEdit = z.object({ username: newName.nullish(), ...fields }).meta({
   id: 'UserEdit',
@@ -92,7 +90,7 @@ export type NewToken = z.infer<typeof newToken>;
 export const token = component('Token', {
   id: z.number().int(),
   name: z.string(),
-  scopes: z.array(z.string()).readonly(),
+  scopes: names,
   token_last_eight: z.string(),
   created_at: z.string(),
   last_used_at: z.string().nullable().meta({ description: 'Null: never.' }),
@@ -131,11 +129,10 @@ export const session = component('Session', {
   login: z.string(),
   full_name: z.string(),
   is_admin: z.boolean(),
-  organizations: z
-    .array(z.string())
-    .readonly()
-    .meta({ description: 'The organizations in which the user has the role owner and can see the quota.' }),
-  scopes: z.array(z.string()).readonly(),
+  organizations: names.meta({
+    description: 'The organizations in which the user has the role owner and can see the quota.',
+  }),
+  scopes: names,
   expires_at: z.string().nullable().meta({
     description: 'When the session ends if it is not used; null: never, as with some tokens.',
   }),

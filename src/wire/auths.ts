@@ -7,7 +7,7 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { text as anyText, atMost, mostOf, nameOrNothing, newName } from './bounds.ts';
+import { text as anyText, atMost, mostOf, nameOrNothing, names, newName } from './bounds.ts';
 import { component } from './component.ts';
 import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
 
@@ -94,7 +94,7 @@ export const sourceEdit = z
 export type SourceEdit = z.output<typeof sourceEdit>;
 
 const mapping = z
-  .record(z.string(), z.array(z.string()).readonly())
+  .record(z.string(), names)
   .meta({ description: 'Quota groups for each group at the provider.' });
 
 export const source = component('Source', 'A provider that users sign in with.', {
@@ -105,7 +105,7 @@ export const source = component('Source', 'A provider that users sign in with.',
   client_secret_state: z.enum(['none', 'set', 'unreadable']).meta({
     description: '`unreadable`: it was encrypted with a key that `[security] SECRET_KEY` does not have.',
   }),
-  scopes: z.array(z.string()).readonly(),
+  scopes: names,
   username_claim: z.string(),
   trust_usernames: z.boolean(),
   admin_group_claim_name: z.string(),
@@ -116,10 +116,7 @@ export const source = component('Source', 'A provider that users sign in with.',
   missing_claim: z.enum(['remove', 'keep']),
   sign_out_at_provider: z.boolean(),
   is_active: z.boolean(),
-  unknown_quota_groups: z
-    .array(z.string())
-    .readonly()
-    .meta({ description: 'Quota groups in the mapping that do not exist.' }),
+  unknown_quota_groups: names.meta({ description: 'Quota groups in the mapping that do not exist.' }),
   redirect_uri: z.string().meta({ description: 'The redirect URI to enter at the provider.' }),
   post_logout_redirect_uri: z.string().meta({
     description: 'With `sign_out_at_provider`: the URI for sign-outs to enter at the provider, too.',
@@ -173,8 +170,6 @@ export const triedSource = z.object({ source: newSource, user: text, claims }).m
 });
 
 export type TriedSource = z.output<typeof triedSource>;
-
-const names = z.array(z.string()).readonly();
 
 export const synchronization = component('Synchronization', {
   outcome: z.enum(['synchronized', 'kept', 'overage', 'off']).meta({

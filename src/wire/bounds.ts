@@ -69,6 +69,9 @@ export function queryNumber(least: number, most: number, usual: number) {
 
 export const bytes = z.number().int();
 
+/** Names in an answer. */
+export const names = z.array(z.string()).readonly();
+
 /**
  * The rules of `nameFault` as a regular expression in JSON Schema, for the description of the API. It has no
  * Unicode classes, which some readers of such schemas do not support.

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { leaves } from '../quota/index.ts';
-import { bytes } from './bounds.ts';
+import { bytes, names } from './bounds.ts';
 import { component } from './component.ts';
 import { scanReport } from './operation.ts';
 import { usageTree } from './usage.ts';
@@ -14,7 +14,7 @@ const mode = z
 
 const disk = component('Disk', 'A file system of this host with storage roots.', {
   path: z.string().meta({ description: 'A storage root on the file system.' }),
-  subjects: z.array(z.string()).readonly().meta({ description: 'The kinds of storage below its roots.' }),
+  subjects: names.meta({ description: 'The kinds of storage below its roots.' }),
   size: bytes.nullable().meta({ description: 'Null, like `free`, if the disk did not answer in time.' }),
   free: bytes.nullable().meta({ description: 'The free bytes, without those reserved for root.' }),
   state: z.enum(['ok', 'low', 'full']).meta({
@@ -60,7 +60,7 @@ export const overview = component('Overview', 'All owners together.', {
   }),
   everybody: z
     .object({
-      groups: z.array(z.string()).readonly().meta({ description: '`[quota] DEFAULT_GROUPS`.' }),
+      groups: names.meta({ description: '`[quota] DEFAULT_GROUPS`.' }),
       total: z.number().meta({ description: 'Bytes for each owner where no group decides; -1: unlimited.' }),
     })
     .meta({ description: 'What holds for owners who are in no group.' }),

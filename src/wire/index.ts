@@ -15,7 +15,6 @@ export * from './pages.ts';
 export * from './policy.ts';
 export * from './reasoning.ts';
 export * from './requests.ts';
-export * from './sign-in-faults.ts';
 export * from './snake-case.ts';
 export * from './space.ts';
 export * from './usage.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { emailPattern, isEmail, longestEmail } from '../text.ts';
-import { text } from './bounds.ts';
+import { names, text } from './bounds.ts';
 import { component, strictComponent } from './component.ts';
 
 const moment = z.string().nullable();
@@ -10,13 +10,10 @@ const moment = z.string().nullable();
 const noticePlace = component('NoticePlace', 'Where notices go.', {
   name: z.string().meta({ description: 'The name of a webhook, or `mail`.', example: 'chat' }),
   via: z.enum(['webhook', 'mail']).meta({ description: 'How it is sent.' }),
-  events: z
-    .array(z.string())
-    .readonly()
-    .meta({
-      description: 'The notices that go there: `threshold`, `refusal`, `request` …; none of them: all.',
-      example: ['threshold', 'fault'],
-    }),
+  events: names.meta({
+    description: 'The notices that go there: `threshold`, `refusal`, `request` …; none of them: all.',
+    example: ['threshold', 'fault'],
+  }),
   pending: z.number().int().meta({ description: 'What waits to be delivered.' }),
   dead: z.number().int().meta({ description: 'What could not be delivered, and can be sent again.' }),
   sent: z.number().int().meta({ description: 'Delivered by this host since its daemon started.' }),

@@ -16,7 +16,7 @@ import {
   subjects,
 } from '../quota/index.ts';
 import { longestDurationMs } from '../text.ts';
-import { atMost, bytes, knownName, mark, mostOf, newName, queryNumber, text } from './bounds.ts';
+import { atMost, bytes, knownName, mark, mostOf, names, newName, queryNumber, text } from './bounds.ts';
 import { component, strictComponent } from './component.ts';
 import { allowance } from './requests.ts';
 import { ownerRow, ownerState, usageTree } from './usage.ts';
@@ -312,11 +312,8 @@ const version = mark.meta({
 
 const wholeGroup = component('WholeGroup', {
   name: z.string(),
-  rules: z.array(z.string()).readonly().meta({ description: 'The names of its rules.' }),
-  users: z
-    .array(z.string())
-    .readonly()
-    .meta({ description: 'The users and organizations in it, as they came to it.' }),
+  rules: names.meta({ description: 'The names of its rules.' }),
+  users: names.meta({ description: 'The users and organizations in it, as they came to it.' }),
 });
 
 export const wholePolicy = z
@@ -356,10 +353,7 @@ export type NewWholePolicy = z.output<typeof newWholePolicy>;
 
 export const replacedPolicy = wholePolicy
   .extend({
-    created_users: z
-      .array(z.string())
-      .readonly()
-      .meta({ description: 'Who was not known before, and was created.' }),
+    created_users: names.meta({ description: 'Who was not known before, and was created.' }),
   })
   .meta({ id: 'ReplacedPolicy', description: 'The policy as it is now.' });
 

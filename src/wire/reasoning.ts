@@ -2,12 +2,12 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
-import { atMost, bytes, knownName, mostOf } from './bounds.ts';
+import { atMost, bytes, knownName, mostOf, names } from './bounds.ts';
 import { component, strictComponent } from './component.ts';
 import { groupsRule, limit, newGroup, newRule, shownMode, shownScope } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 
-const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
+const named = names.meta({ description: 'The subjects of the rule.' });
 const step = z.enum(['assigned', 'defaults', 'builtin']);
 
 const explainedRule = component('ExplainedRule', 'A rule that covers the subject.', {

@@ -11,7 +11,8 @@ import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
-import { getRoute } from '../../src/api/route.ts';
+import { route } from '../../src/api/route.ts';
+import type { ApiServices } from '../../src/api/services.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { secretKeysOf } from '../../src/oauth/index.ts';
 import { served } from '../served.ts';
@@ -27,7 +28,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
   ];
   const logged: unknown[] = [];
   const routes = mistakes.map((mistake, at) =>
-    getRoute(`fail${at}`, `/fail/${at}`, {
+    route('get', `fail${at}`, `/fail/${at}`, {
       tag: 'about',
       summary: 'Fail',
       access: 'anybody',
@@ -43,14 +44,9 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       routes,
       services: {
         baseUrl: () => 'http://git.example/',
-        unforeseen: error => logged.push(error),
-        documents: { transact: () => Promise.reject(new Error('nothing is kept')) },
-      },
-      authenticate: () => ({ is: 'none' }),
-      browsers: null,
+        unforeseen: (error: unknown) => logged.push(error),
+      } as unknown as ApiServices,
       web: null,
-      metrics: { metrics: null, isLocal: false },
-      pages: null,
       trustedProxies: [],
     }),
   );

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
+import type { ApiServices } from '../../src/api/services.ts';
 import { swaggerPage } from '../../src/api/swagger.ts';
 import { Built } from '../../src/api/web.ts';
 import { served as listening } from '../served.ts';
@@ -54,13 +55,8 @@ async function served(
       routes: [],
       services: {
         baseUrl: () => baseUrl,
-        unforeseen: error => t.fail(String(error)),
-        documents: { transact: () => Promise.reject(new Error('nothing is kept')) },
-      },
-      authenticate: () => ({ is: 'none' }),
-      browsers: null,
-      pages: null,
-      metrics: { metrics: null, isLocal: false },
+        unforeseen: (error: unknown) => t.fail(String(error)),
+      } as unknown as ApiServices,
       trustedProxies: [],
       web: new Built(join(folder, 'web')),
     }),

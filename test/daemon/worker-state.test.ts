@@ -16,11 +16,9 @@ t.teardown(() => clearInterval(running));
 
 type Options = ConstructorParameters<typeof DaemonWorker>[0];
 
-/** A daemon's worker that forgives, unless said otherwise. */
 function workerOf(t: Test, given: Pick<Options, 'reach' | 'ledger'> & Partial<Options>): DaemonWorker {
   const worker = new DaemonWorker({
     quarantineRemoved: () => {},
-    isForgiving: () => true,
     pageOf: () => '',
     forge: null,
     collected: () => {},
@@ -52,7 +50,8 @@ async function open(t: Test, isForgiving = true) {
     },
     onLapse: () => {},
   };
-  const worker = workerOf(t, { reach, isForgiving: () => isForgiving, ledger });
+  ledger.settings = { ...ledger.settings, garbage: isForgiving ? 'forgive' : 'bill' };
+  const worker = workerOf(t, { reach, ledger });
   return { worker, connect: () => connect(t, worker), words, doubts, ledger };
 }
 

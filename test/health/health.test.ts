@@ -54,7 +54,7 @@ t.test('disks with too little left, or that limits promise more than they have, 
       { path: '/srv/git', state: 'full', disk },
       { path: '/srv/lfs', state: 'low', disk: { ...disk, of: 'files' } },
     ],
-    outlook: { promisedBytes: 12e12, sizeBytes: 4e12, fullAt: now + 10 * 86_400_000 },
+    outlook: { promised: 12e12, size: 4e12, full_at: new Date(now + 10 * 86_400_000).toISOString() },
   });
   const found = findings(observation).filter(
     ({ code }) => code.startsWith('disk_') || code === 'overcommitted',
@@ -75,8 +75,8 @@ t.test('disks with too little left, or that limits promise more than they have, 
 
 t.test('notices that could not be delivered are named with their place and the last fault', async t => {
   const notices = [
-    { name: 'chat', dead: 2, lastFault: 'chat.example answered \u001b[31m500' },
-    { name: 'mail', dead: 0, lastFault: 'no answer within 10 s' },
+    { name: 'chat', dead: 2, last_fault: 'chat.example answered \u001b[31m500' },
+    { name: 'mail', dead: 0, last_fault: 'no answer within 10 s' },
   ];
   const seen = await observed(t, { notices });
   const found = toldOf(seen, 'notices_dead');

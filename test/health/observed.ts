@@ -29,7 +29,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     rootsAway: [],
     rootsUnused: [],
     shortDisks: [],
-    outlook: { promisedBytes: 0, sizeBytes: 0, fullAt: null },
+    outlook: { promised: 0, size: 0, full_at: null },
     keepsFree: false,
     hangs: [],
     walking: [],

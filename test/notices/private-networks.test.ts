@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { isInNetworks, isPrivateAddress } from '../../src/notices/outgoing.ts';
+import { isInNetworks, isPrivateAddress } from '../../src/notices/webhook.ts';
 import { certificateIn } from '../e2e/certificate.ts';
 import { must } from '../e2e/run.ts';
 import { directoryFor } from '../ledger/world.ts';

@@ -206,7 +206,7 @@ t.test('what cannot be delivered is in the list of dead ones, and can be sent ag
   const [[id = '', delivery] = []] = world.notices.deliveries();
   t.match(delivery, { state: 'dead', fault: /redirects to 192\.168\.0\.1: an address inside/ });
   t.match(world.notices.places(), [
-    { name: 'chat', via: 'webhook', pending: 0, dead: 1, sent: 0, lastFault: delivery?.fault },
+    { name: 'chat', via: 'webhook', pending: 0, dead: 1, sent: 0, last_fault: delivery?.fault },
   ]);
   t.match(world.logged.join('\n'), /could not be delivered: softquota notices send-again/);
   const before = receiver.came.length;
@@ -221,7 +221,7 @@ t.test('what cannot be delivered is in the list of dead ones, and can be sent ag
   await world.pass();
   t.equal(receiver.taken.length, 1);
   t.equal(await world.notices.sendAgain(null), 0);
-  t.match(world.notices.places(), [{ pending: 0, dead: 0, sent: 1, lastFault: null }]);
+  t.match(world.notices.places(), [{ pending: 0, dead: 0, sent: 1, last_fault: null }]);
 });
 
 t.test('refusals are told at once and, if more came, once more when their hour is over', async t => {

@@ -67,11 +67,16 @@ export class World {
   summaryFault: Error | null = null;
   summary: Summary = {
     since: 0,
-    owners: { owners: 3, over: 1, near: 1 },
-    storedBytes: 12_000_000,
+    figures: {
+      owners: 3,
+      over: 1,
+      grace: 0,
+      near: 1,
+      usage: [12_000_000],
+      promised: 30_000_000,
+      unlimited: 1,
+    },
     growthPerDay: 1_000_000,
-    promisedBytes: 30_000_000,
-    unlimitedOwners: 1,
     freeBytes: 9_000_000,
     fullAt: null,
     refusals: 7,

@@ -2,13 +2,12 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import { type DayPoint, growthOf, reachedAt } from '../../src/overview/index.ts';
+import { growthOf, reachedAt } from '../../src/overview/index.ts';
 
 const dayMs = 86_400_000;
 const begin = Date.parse('2026-11-01T23:00:00Z');
 
-const daily = (sizes: readonly number[]): DayPoint[] =>
-  sizes.map((bytes, day) => ({ at: begin + day * dayMs, bytes }));
+const daily = (sizes: readonly number[]) => sizes.map((bytes, day) => ({ at: begin + day * dayMs, bytes }));
 
 t.test('what grows evenly grows by that', async t => {
   t.strictSame(growthOf(daily([100, 110, 120, 130])), { perDay: 10, since: begin });

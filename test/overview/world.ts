@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
 import type { Event, EventKind } from '../../src/overview/index.ts';
-import { Events, type EventsOptions, type EventsQuery } from '../../src/overview/index.ts';
+import { Events } from '../../src/overview/index.ts';
 import type { QuotaSettings, Subject } from '../../src/quota/index.ts';
 import { type Changes, openStore, type Store } from '../../src/store/index.ts';
 import {
@@ -24,7 +24,7 @@ import {
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
 
-export interface WorldOptions extends Pick<EventsOptions, 'limits'> {
+export interface WorldOptions extends Pick<Parameters<typeof Events.open>[0], 'limits'> {
   /** Kinds of documents besides those of the policy. */
   readonly kinds?: Parameters<typeof Ledger.open>[0]['kinds'];
   readonly settings?: Partial<LedgerSettings>;
@@ -132,7 +132,7 @@ export class World {
   /** Every event of a kind that happened by now, oldest first. */
   async told<Kind extends EventKind>(
     kind: Kind,
-    query: Pick<EventsQuery, 'owner'> = {},
+    query: { readonly owner?: string } = {},
   ): Promise<readonly Extract<Event, { kind: Kind }>[]> {
     await this.events.kept();
     const { events, next } = await this.events.list({ ...query, kind, limit: 100_000 });

@@ -12,7 +12,7 @@ import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { knownOwner } from '../owners.ts';
-import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const path = '/admin/auths';
@@ -33,12 +33,12 @@ export function authRoutes(services: ApiServices): readonly Route[] {
   });
   const mustBe = ({ id }: { readonly id: string }) => void oauth.mustBeSource(documents.snapshot, id);
   return [
-    getRoute('listSources', path, {
+    route('get', 'listSources', path, {
       summary: 'OAuth2 sources, in the order of creation',
       answer: { status: 200, description: 'Sources', schema: z.array(wire.source) },
       handle: () => oauth.sourcesIn(documents.snapshot).map(shown),
     }),
-    postRoute('createSource', path, {
+    route('post', 'createSource', path, {
       summary: 'Create an OAuth2 source',
       description:
         'The source is saved even if the provider cannot be reached; `warning` then has the reason. Enter `redirect_uri` of ' +
@@ -52,12 +52,12 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return saved(await change(({ changes }) => oauth.createSource(changes, wanted, making)));
       },
     }),
-    getRoute('getSource', one, {
+    route('get', 'getSource', one, {
       summary: 'One OAuth2 source',
       answer: { status: 200, description: 'The source', schema: wire.source },
       handle: named => shown(oauth.mustBeSource(documents.snapshot, named.params.id)),
     }),
-    patchRoute('editSource', one, {
+    route('patch', 'editSource', one, {
       summary: 'Change an OAuth2 source',
       description:
         'If the source is no longer active, or has another provider, its users are signed out. Users whom it made administrators ' +
@@ -73,7 +73,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return saved(await change(transaction => oauth.editSource(transaction, id, edit, making)));
       },
     }),
-    deleteRoute('deleteSource', one, {
+    route('delete', 'deleteSource', one, {
       summary: 'Delete an OAuth2 source',
       description:
         'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
@@ -81,7 +81,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { change }) => change(transaction => oauth.deleteSource(transaction, named.params.id)),
     }),
-    getRoute('listLinks', `${one}/links`, {
+    route('get', 'listLinks', `${one}/links`, {
       summary: 'List the accounts that are linked at the provider of a source',
       description: 'Other sources with the same provider have the same links.',
       answer: { status: 200, description: 'Links, in the order of creation', schema: z.array(wire.link) },
@@ -95,7 +95,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         }));
       },
     }),
-    putRoute('linkUser', `${one}/links/{user}`, {
+    route('put', 'linkUser', `${one}/links/{user}`, {
       summary: 'Link a user to an account at the provider of a source',
       description: 'From then on, a sign-in with that subject at the provider is a sign-in of this user.',
       body: wire.newLink,
@@ -112,7 +112,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         });
       },
     }),
-    deleteRoute('unlinkUser', `${one}/links/{user}`, {
+    route('delete', 'unlinkUser', `${one}/links/{user}`, {
       summary: 'Unlink a user from the account at the provider of a source',
       description:
         'The next sign-in with that subject is treated like the first one. If a source made the user an ' +
@@ -121,7 +121,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: ({ params: { id, user } }, { change }) =>
         change(transaction => oauth.unlink(transaction, id, user)),
     }),
-    postRoute('trySourceDraft', `${path}/try`, {
+    route('post', 'trySourceDraft', `${path}/try`, {
       summary: 'Show what claims would change with a source that is not saved',
       description: 'Changes nothing.',
       access: administrators.read,
@@ -132,7 +132,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return oauth.tryClaims(documents, draft, user ?? null, claims);
       },
     }),
-    postRoute('trySource', `${one}/try`, {
+    route('post', 'trySource', `${one}/try`, {
       summary: 'Show what claims would change with a source',
       description: 'Changes nothing.',
       access: administrators.read,
@@ -142,7 +142,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: ({ params: { id }, body: { user, claims } }) =>
         oauth.tryClaims(documents, oauth.mustBeSource(documents.snapshot, id), user ?? null, claims),
     }),
-    postRoute('synchronizeUser', `${one}/claims`, {
+    route('post', 'synchronizeUser', `${one}/claims`, {
       summary: "Synchronize a user's quota groups from claims",
       description:
         'It does the same as a sign-in, in one change with one event, but makes nobody an administrator. With `[users] ' +
@@ -157,7 +157,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return oauth.synchronizeClaimed({ documents, autoCreate, log }, asked, caller);
       },
     }),
-    getRoute('listSignInSources', '/sign-in/sources', {
+    route('get', 'listSignInSources', '/sign-in/sources', {
       summary: 'The sources that users can sign in with',
       access: 'anybody',
       answer: { status: 200, description: 'The active sources', schema: z.array(wire.offeredSource) },

@@ -5,7 +5,7 @@ import { type Event, type EventsPage, event, eventKinds } from '../../overview/i
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
 import { addressWith } from '../pages.ts';
-import { type Call, csvRoute, getRoute, type Route } from '../route.ts';
+import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const mostEvents = 1000;
@@ -50,7 +50,7 @@ const linesAtOnce = 500;
 
 export function eventRoutes({ events }: ApiServices): readonly Route[] {
   return [
-    getRoute('listEvents', '/admin/quota/events', {
+    route('get', 'listEvents', '/admin/quota/events', {
       summary: 'Refusals, thresholds reached, policy changes and sign-ins, newest first',
       description:
         'Events are kept for `[events] KEEP`. Refusals are added up per owner, actor, subject and hour; they and thresholds ' +

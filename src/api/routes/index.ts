@@ -1,21 +1,18 @@
 /** All routes, in the order of the API description. */
 
-import type { Route, Tag, TaggedRoute } from '../route.ts';
+import type { Route, Tag } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { authRoutes } from './auths.ts';
+import { credentialRoutes } from './credentials.ts';
 import { eventRoutes } from './events.ts';
 import { noticeRoutes } from './notices.ts';
 import { aboutRoutes, installationRoutes, scanRoutes } from './operation.ts';
 import { overviewRoutes } from './overview.ts';
-import { ownFigureRoutes, ownQuotaRoutes } from './own-quotas.ts';
 import { policyPartRoutes, policyRoutes } from './policy.ts';
+import { ownFigureRoutes, ownQuotaRoutes, userQuotaRoutes } from './quotas.ts';
 import { requestAnswerRoutes, requestRoutes } from './requests.ts';
-import { sessionRoutes } from './sessions.ts';
 import { spaceRoutes } from './space.ts';
-import { tokenRoutes } from './tokens.ts';
-import { unitRoutes } from './units.ts';
 import { usageRoutes } from './usage.ts';
-import { userQuotaRoutes } from './user-quotas.ts';
 import { userRoutes } from './users.ts';
 
 type RouteMaker = (services: ApiServices) => readonly Route[];
@@ -26,16 +23,16 @@ const sections: readonly (readonly [Tag, readonly RouteMaker[]])[] = [
   ['own', [ownQuotaRoutes, requestRoutes]],
   ['owners', [requestAnswerRoutes]],
   ['own', [ownFigureRoutes]],
-  ['owners', [overviewRoutes, usageRoutes, unitRoutes]],
+  ['owners', [overviewRoutes, usageRoutes]],
   ['policy', [policyRoutes]],
   ['operation', [scanRoutes, spaceRoutes, eventRoutes, noticeRoutes]],
-  ['users', [userRoutes, tokenRoutes, sessionRoutes]],
+  ['users', [userRoutes, credentialRoutes]],
   ['sources', [authRoutes]],
   ['operation', [installationRoutes]],
   ['about', [aboutRoutes]],
 ];
 
-export function allRoutes(services: ApiServices): readonly TaggedRoute[] {
+export function allRoutes(services: ApiServices) {
   return sections.flatMap(([tag, makers]) =>
     makers.flatMap(make => make(services)).map(route => ({ ...route, tag: route.tag ?? tag })),
   );

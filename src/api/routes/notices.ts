@@ -7,7 +7,7 @@ import { SoftquotaError } from '../../errors.ts';
 import { type Caller, profileOf, setMailWanted, wantsMail } from '../../identity/index.ts';
 import { isoTime } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
-import { getRoute, patchRoute, postRoute, type Route } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const path = '/admin/quota/notices';
@@ -21,7 +21,7 @@ const listQuery = z.strictObject({
 export function noticeRoutes(services: ApiServices): readonly Route[] {
   const { notices } = services;
   return [
-    getRoute('listNotices', path, {
+    route('get', 'listNotices', path, {
       summary: 'Where notices go, and what waits or could not be delivered, the newest first',
       description:
         'What was delivered is not listed. Addresses of webhooks and secrets are never shown. A notice that waits is ' +
@@ -29,11 +29,7 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       query: listQuery,
       answer: { status: 200, description: 'The places, and the first deliveries', schema: wire.noticeList },
       handle: ({ query: { state, limit } }) => ({
-        places: notices
-          .places()
-          .map(({ lastSentAt, lastFault, ...place }) =>
-            wire.snakeCased({ ...place, lastSentAt: isoTime(lastSentAt), lastFault }),
-          ),
+        places: notices.places(),
         deliveries: notices
           .deliveries()
           .filter(([, delivery]) => state === undefined || delivery.state === state)
@@ -55,7 +51,7 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
         forgotten: notices.forgotten,
       }),
     }),
-    postRoute('testNotices', `${path}/test`, {
+    route('post', 'testNotices', `${path}/test`, {
       summary: 'Send a trial to a webhook or by mail, and say what became of it',
       description: 'It is sent at once and once, past what waits. A trial has the type `test`.',
       body: wire.noticeTestOrder,
@@ -70,13 +66,13 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
         return { to, delivered: fault === null, fault };
       },
     }),
-    postRoute('sendAllNoticesAgain', `${path}/send-again`, {
+    route('post', 'sendAllNoticesAgain', `${path}/send-again`, {
       summary: 'Send all dead notices again',
       faults: [503],
       answer: { status: 200, description: 'How many', schema: wire.noticesSentAgain },
       handle: async () => ({ count: await notices.sendAgain(null) }),
     }),
-    postRoute('sendNoticeAgain', `${path}/{id}/send-again`, {
+    route('post', 'sendNoticeAgain', `${path}/{id}/send-again`, {
       summary: 'Send a dead notice again',
       faults: [404, 409, 503],
       answer: { status: 200, description: 'One', schema: wire.noticesSentAgain },
@@ -94,7 +90,7 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
     sends: notices.places().some(({ via }) => via === 'mail'),
   });
   return [
-    getRoute('getMailWish', own, {
+    route('get', 'getMailWish', own, {
       tag: 'own',
       summary: 'Whether you get mails about your own quota',
       access: { area: 'user', to: 'read' },
@@ -102,7 +98,7 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'The wish, and the address', schema: wire.mailWish },
       handle: (_input, { caller }) => shown(ownIdOf(caller)),
     }),
-    patchRoute('setMailWish', own, {
+    route('patch', 'setMailWish', own, {
       tag: 'own',
       summary: 'Get mails about your own quota, or no more of them',
       access: { area: 'user', to: 'write' },

@@ -8,13 +8,13 @@ import { isoTime, printable } from '../../text.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
-import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
 
 export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): readonly Route[] {
   return [
-    postRoute('startScan', '/admin/quota/scans', {
+    route('post', 'startScan', '/admin/quota/scans', {
       summary: 'Measure now',
       body: wire.scanOrder.default({ kind: 'sweep', accept_moved: false }),
       answer: { status: 202, description: 'The scan, which runs in the background', schema: wire.scanReport },
@@ -27,12 +27,12 @@ export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): rea
         );
       },
     }),
-    getRoute('listScans', '/admin/quota/scans', {
+    route('get', 'listScans', '/admin/quota/scans', {
       summary: 'Waiting, running and recent scans',
       answer: { status: 200, description: 'Scans', schema: z.array(wire.scanReport) },
       handle: () => scanner.runs().map(scanShown),
     }),
-    getRoute('getScan', '/admin/quota/scans/{id}', {
+    route('get', 'getScan', '/admin/quota/scans/{id}', {
       summary: 'One scan',
       answer: { status: 200, description: 'The scan', schema: wire.scanReport },
       handle: ({ params }) => {
@@ -56,12 +56,12 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
     );
   };
   return [
-    getRoute('listFindings', '/admin/quota/findings', {
+    route('get', 'listFindings', '/admin/quota/findings', {
       summary: 'The problems of this installation, the worst first',
       answer: { status: 200, description: 'Findings', schema: z.array(wire.finding).readonly() },
       handle: () => findings(),
     }),
-    getRoute('takeBackup', '/admin/backup', {
+    route('get', 'takeBackup', '/admin/backup', {
       summary: 'A backup of everything that cannot be measured again',
       description:
         'For `softquota restore`. It contains the hashes of tokens, so reading it needs a write scope.',
@@ -75,7 +75,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
       },
       handle: async () => ({ ...(await backup()) }),
     }),
-    getRoute('listHosts', '/admin/quota/hosts', {
+    route('get', 'listHosts', '/admin/quota/hosts', {
       summary: 'The hosts that share this quota',
       faults: [404, 503],
       answer: { status: 200, description: 'Hosts, by id', schema: z.array(wire.fleetHost) },
@@ -97,7 +97,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
           }));
       },
     }),
-    deleteRoute('forgetHost', '/admin/quota/hosts/{host}', {
+    route('delete', 'forgetHost', '/admin/quota/hosts/{host}', {
       summary: 'Remove a host that no longer exists, with its usage',
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
@@ -110,7 +110,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         await fleet.forgetHost(host);
       },
     }),
-    getRoute('getSharedStore', '/admin/quota/store', {
+    route('get', 'getSharedStore', '/admin/quota/store', {
       summary: 'The state of the shared store',
       faults: [404],
       answer: { status: 200, description: 'Its state', schema: wire.sharedStore },
@@ -123,7 +123,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         };
       },
     }),
-    postRoute('repairStore', '/admin/quota/store/repair', {
+    route('post', 'repairStore', '/admin/quota/store/repair', {
       summary: 'Choose between two diverged policies, for all hosts',
       body: wire.repairOrder,
       faults: [404, 409, 503],
@@ -137,13 +137,13 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
 }
 
 export const aboutRoutes = (): readonly Route[] => [
-  getRoute('getVersion', '/version', {
+  route('get', 'getVersion', '/version', {
     summary: 'The version of softquota',
     access: 'anybody',
     answer: { status: 200, description: 'The version', schema: wire.versionReport },
     handle: () => ({ version }),
   }),
-  getRoute('getDescription', '/openapi.json', {
+  route('get', 'getDescription', '/openapi.json', {
     summary: 'This description',
     access: 'anybody',
     answer: {

@@ -2,13 +2,21 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import { dailyDays, hourlyDays, poolStates, type Range, reachedAt, worstOf } from '../../overview/index.ts';
+import {
+  dailyDays,
+  hourlyDays,
+  outlookOf,
+  poolStates,
+  type Range,
+  reachedAt,
+  worstOf,
+} from '../../overview/index.ts';
 import { mustBeGroup, openRequests } from '../../policy/index.ts';
 import { asTree, leafMask, leaves, totalOf } from '../../quota/index.ts';
 import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner } from '../owners.ts';
-import { getRoute, type Route } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
 
@@ -25,7 +33,7 @@ export const range = z.enum(wire.historyRanges).default('week').meta({
 export function overviewRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, totals, events, scanner } = services;
   return [
-    getRoute('getOverview', '/admin/quota/overview', {
+    route('get', 'getOverview', '/admin/quota/overview', {
       summary: 'Sums over all owners, the disks, and the refusals of the last days',
       answer: { status: 200, description: 'The overview', schema: wire.overview },
       handle: async () => {
@@ -38,7 +46,6 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         const running = scanner.runs().find(({ state }) => state === 'running');
         const { mode, enabled, defaultGroups, totalBytes } = ledger.settings;
         const sweep = ledger.walks.lastSweep;
-        const outlook = await services.outlook(disks);
         const kinds = services.unowned();
         const shortDisks = services.shortDisks();
         const { bytes: strayBytes, oldestMs } = services.strays();
@@ -64,13 +71,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             free: freeBytes,
             state: shortDisks.find(short => short.path === path)?.state ?? ('ok' as const),
           })),
-          outlook: {
-            promised: outlook.promisedBytes,
-            unlimited: outlook.unlimitedOwners,
-            size: outlook.sizeBytes,
-            free: outlook.freeBytes,
-            full_at: isoTime(outlook.fullAt),
-          },
+          outlook: await outlookOf(services, disks),
           quarantines: {
             bytes: strayBytes,
             oldest_seconds: oldestMs === null ? null : Math.round(oldestMs / 1000),
@@ -83,7 +84,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         };
       },
     }),
-    getRoute('getHistory', '/admin/quota/history', {
+    route('get', 'getHistory', '/admin/quota/history', {
       summary: 'The usage history of one owner, of the members of a group, or of all owners together',
       description: `Of a group: what those who are members now had together, of the data that the limit counts which they have together and which is nearest; without such a limit of everything. At most ${mostMembers} members are added up.`,
       query: z
@@ -98,20 +99,14 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         }),
       faults: [404],
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: wire.history },
-      handle: ({ query: { owner, group, range: asked } }) => {
+      handle: async ({ query: { owner, group, range: asked } }) => {
         if (group !== undefined) return pastOfGroup(services, group, asked);
-        return owner === undefined
-          ? pastOfAll(services, asked)
-          : pastOf(services, knownOwner(ledger, owner), asked);
+        if (owner !== undefined) return pastOf(services, knownOwner(ledger, owner), asked);
+        const { usage } = await totals.lately();
+        return pastShown(services, { ownerIds: null, range: asked }, { used: totalOf(usage), limit: null });
       },
     }),
   ];
-}
-
-/** Usage and limit for the forecast: null where there is none. */
-interface Against {
-  readonly used: number | null;
-  readonly limit: number | null;
 }
 
 /** Returns the history of one owner, with the growth compared with the limit for all data. */
@@ -121,11 +116,6 @@ export function pastOf(services: ApiServices, owner: KnownOwner, range: Range): 
     { ownerIds: [owner.id], range },
     services.ledger.stateDeciderFor(owner, false)('size:all'),
   );
-}
-
-async function pastOfAll(services: ApiServices, range: Range): Promise<wire.History> {
-  const { usage } = await services.totals.lately();
-  return pastShown(services, { ownerIds: null, range }, { used: totalOf(usage), limit: null });
 }
 
 /** Throws `not_found`, and `invalid` if the group has too many members. */
@@ -152,10 +142,11 @@ interface AskedPast {
   readonly counted?: number;
 }
 
+/** `used` and `limit` are those for the forecast; null: there is none. */
 async function pastShown(
   { history, now }: ApiServices,
   { ownerIds, range, counted }: AskedPast,
-  { used, limit }: Against,
+  { used, limit }: { readonly used: number | null; readonly limit: number | null },
 ): Promise<wire.History> {
   const { points, growth } = await history.of(ownerIds, range, counted);
   const hasLimit = used !== null && limit !== null;

@@ -17,7 +17,7 @@ import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { ownerToAssign } from '../owners.ts';
 import { pageQuery, pagingHeaders, tellPage } from '../pages.ts';
-import { type Call, deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { simulate } from '../simulate.ts';
 import { replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
@@ -30,12 +30,12 @@ const groupPath = '/admin/quota/groups/{group}';
 export function policyPartRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, autoCreate } = services;
   return [
-    getRoute('listRules', '/admin/quota/rules', {
+    route('get', 'listRules', '/admin/quota/rules', {
       summary: 'All rules, in the order of creation',
       answer: { status: 200, description: 'Rules', schema: z.array(wire.rule) },
       handle: () => policy.rulesIn(documents.snapshot).map(ruleShown),
     }),
-    postRoute('createRule', '/admin/quota/rules', {
+    route('post', 'createRule', '/admin/quota/rules', {
       summary: 'Create a rule',
       description: 'It limits nobody until it is in a group.',
       body: wire.newRule,
@@ -47,13 +47,13 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
         return ruleShown(created);
       },
     }),
-    getRoute('getRule', rulePath, {
+    route('get', 'getRule', rulePath, {
       summary: 'One rule',
       answer: { status: 200, description: 'The rule', schema: wire.rule },
       handle: ({ params: { rule: name } }) =>
         ruleShown({ name, ...policy.mustBeRule(documents.snapshot, name) }),
     }),
-    patchRoute('editRule', rulePath, {
+    route('patch', 'editRule', rulePath, {
       summary: 'Change a rule in every group that has it',
       body: wire.ruleEdit,
       mustBe: named => void policy.mustBeRule(documents.snapshot, named.rule),
@@ -61,23 +61,23 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
       handle: async ({ params: { rule: name }, body }, { change }) =>
         ruleShown(await change(({ changes }) => policy.editRule(changes, name, editOf(body)))),
     }),
-    deleteRoute('deleteRule', rulePath, {
+    route('delete', 'deleteRule', rulePath, {
       summary: 'Delete a rule, and remove it from every group',
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { rule: name } }, { change }) =>
         change(({ changes }) => policy.deleteRule(changes, name)),
     }),
-    getRoute('listGroups', '/admin/quota/groups', {
+    route('get', 'listGroups', '/admin/quota/groups', {
       summary: 'All groups with their rules, in the order of creation',
       answer: { status: 200, description: 'Groups', schema: z.array(wire.group) },
       handle: () => policy.groupsIn(documents.snapshot).map(groupShown),
     }),
-    getRoute('listGroupNames', '/admin/quota/group-names', {
+    route('get', 'listGroupNames', '/admin/quota/group-names', {
       summary: 'Only the names of all groups, in the order of creation',
       answer: { status: 200, description: 'Names', schema: z.array(z.string()) },
       handle: () => policy.groupNamesIn(documents.snapshot),
     }),
-    postRoute('createGroup', '/admin/quota/groups', {
+    route('post', 'createGroup', '/admin/quota/groups', {
       summary: 'Create a group, and those of its rules that do not exist yet',
       description:
         'Either everything is created or nothing. An existing rule is used unchanged, whatever the request says about it.',
@@ -96,30 +96,30 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
         });
       },
     }),
-    getRoute('getGroup', groupPath, {
+    route('get', 'getGroup', groupPath, {
       summary: 'One group with its rules',
       answer: { status: 200, description: 'The group', schema: wire.group },
       handle: named => groupShown(policy.groupWithRules(documents.snapshot, named.params.group)),
     }),
-    deleteRoute('deleteGroup', groupPath, {
+    route('delete', 'deleteGroup', groupPath, {
       summary: 'Delete a group and its memberships; its rules remain',
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { change }) => change(({ changes }) => policy.deleteGroup(changes, named.params.group)),
     }),
-    putRoute('addRuleToGroup', `${groupPath}/rules/{rule}`, {
+    route('put', 'addRuleToGroup', `${groupPath}/rules/{rule}`, {
       summary: 'Add a rule to a group',
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { change }) =>
         change(({ changes }) => policy.addRuleToGroup(changes, named.params.group, named.params.rule)),
     }),
-    deleteRoute('removeRuleFromGroup', `${groupPath}/rules/{rule}`, {
+    route('delete', 'removeRuleFromGroup', `${groupPath}/rules/{rule}`, {
       summary: 'Remove a rule from a group; the rule itself remains',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { change }) =>
         change(({ changes }) => policy.removeRuleFromGroup(changes, named.params.group, named.params.rule)),
     }),
-    getRoute('listUsersInGroup', `${groupPath}/users`, {
+    route('get', 'listUsersInGroup', `${groupPath}/users`, {
       summary: 'List the members of a group, in the order in which they were added',
       description: 'Without owners to whom it applies only as a default group.',
       answer: { status: 200, description: 'Users and organizations', schema: z.array(wire.user) },
@@ -129,7 +129,7 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
         return owners.flatMap(owner => (owner === undefined ? [] : userShown(documents.snapshot, owner)));
       },
     }),
-    getRoute('getUsageOfGroup', `${groupPath}/usage`, {
+    route('get', 'getUsageOfGroup', `${groupPath}/usage`, {
       summary: 'What the members of a group use together, and each of them',
       description:
         'By the rules of the group that limit its members together (`per`: `group`). Without such rules there are no pools, and the members stand by name.',
@@ -137,7 +137,7 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'One page', schema: wire.groupUsage, headers: pagingHeaders },
       handle: ({ params, query }, call) => usageOfGroup(services, params.group, query, call),
     }),
-    putRoute('addUserToGroup', `${groupPath}/users/{user}`, {
+    route('put', 'addUserToGroup', `${groupPath}/users/{user}`, {
       summary: 'Add a user or an organization to a group',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
       faults: [404, 409],
@@ -149,7 +149,7 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
           policy.assign(transaction.changes, id, named.params.group);
         }),
     }),
-    deleteRoute('removeUserFromGroup', `${groupPath}/users/{user}`, {
+    route('delete', 'removeUserFromGroup', `${groupPath}/users/{user}`, {
       summary: 'Remove a user or an organization from a group',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { change }) =>
@@ -223,7 +223,7 @@ const flag = z
 
 export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
-    getRoute('getPolicy', wholePath, {
+    route('get', 'getPolicy', wholePath, {
       summary: 'All rules, groups and memberships',
       description:
         'The answer is long if many owners are in groups: to ask again, send the `ETag` of the last answer.',
@@ -235,7 +235,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       },
       handle: () => wholePolicyOf(ledger),
     }),
-    putRoute('replacePolicy', wholePath, {
+    route('put', 'replacePolicy', wholePath, {
       summary: 'Replace the policy in force',
       description:
         'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
@@ -262,14 +262,14 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
         return query.dry_run ? drafted : documents.transactInSlices(replace, caller);
       },
     }),
-    getRoute('lintPolicy', '/admin/quota/lint', {
+    route('get', 'lintPolicy', '/admin/quota/lint', {
       summary: 'Possible mistakes in the policy',
       description:
         'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
       answer: { status: 200, description: 'Findings', schema: z.array(wire.policyFault).readonly() },
       handle: () => [...policy.lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
     }),
-    postRoute('simulatePolicy', '/admin/quota/simulate', {
+    route('post', 'simulatePolicy', '/admin/quota/simulate', {
       summary: 'Owners who would be newly refused or allowed with another policy',
       description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,

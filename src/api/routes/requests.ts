@@ -9,9 +9,9 @@ import { momentOf } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { onePage, pageQuery, tellPage } from '../pages.ts';
-import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type Named, type OwnerScope, ownerScopes } from './own-quotas.ts';
+import { type Named, type OwnerScope, ownerScopes } from './quotas.ts';
 import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {
@@ -36,7 +36,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
   };
 
   return [
-    getRoute(`listRequestsOf${of}`, `${path}/requests`, {
+    route('get', `listRequestsOf${of}`, `${path}/requests`, {
       ...read,
       summary: 'The requests for more space, and their answers, the latest first',
       answer: { status: 200, description: 'Requests', schema: z.array(wire.spaceRequest) },
@@ -45,7 +45,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
           .requestsOf(documents.snapshot, owner(input.params, caller).id)
           .map(entry => requestShown(documents.owners, entry)),
     }),
-    postRoute(`requestSpaceFor${of}`, `${path}/requests`, {
+    route('post', `requestSpaceFor${of}`, `${path}/requests`, {
       ...write,
       summary: 'Ask for more space, for a time',
       description:
@@ -70,7 +70,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         return requestShown(documents.owners, entry);
       },
     }),
-    deleteRoute(`withdrawRequestOf${of}`, `${path}/requests/{id}`, {
+    route('delete', `withdrawRequestOf${of}`, `${path}/requests/{id}`, {
       ...write,
       summary: 'Withdraw an open request',
       faults: [404, 409],
@@ -98,7 +98,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
     answer: { status: 200, description: 'The request with its answer', schema: wire.spaceRequest },
   } as const;
   return [
-    getRoute('listRequests', path, {
+    route('get', 'listRequests', path, {
       summary: 'Requests for more space, the latest first',
       query: listQuery,
       answer: onePage(wire.spaceRequest),
@@ -111,7 +111,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         return page.map(entry => requestShown(documents.owners, entry));
       },
     }),
-    postRoute('grantRequest', `${path}/{id}/grant`, {
+    route('post', 'grantRequest', `${path}/{id}/grant`, {
       ...answering,
       summary: 'Grant a request, as it was asked for or otherwise',
       description:
@@ -133,7 +133,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         return requestShown(documents.owners, granted);
       },
     }),
-    postRoute('declineRequest', `${path}/{id}/decline`, {
+    route('post', 'declineRequest', `${path}/{id}/decline`, {
       ...answering,
       summary: 'Decline a request, with a message to the owner',
       body: wire.declineOrder,

@@ -5,9 +5,9 @@ import { SoftquotaError } from '../../errors.ts';
 import { isOfGitaly } from '../../layout/index.ts';
 import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
-import { getRoute, postRoute, type Route } from '../route.ts';
-import type { ApiServices, SpaceState } from '../services.ts';
-import { ownerScopes } from './own-quotas.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { ownerScopes } from './quotas.ts';
 
 const mostRepositories = 1000;
 
@@ -34,7 +34,7 @@ const takesTime =
 
 export function spaceRoutes(services: ApiServices): readonly Route[] {
   return [
-    getRoute('getSpace', '/admin/quota/space', {
+    route('get', 'getSpace', '/admin/quota/space', {
       tag: 'owners',
       summary: "What takes the space of an owner's repositories, and what would free how much",
       description: takesTime,
@@ -47,7 +47,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       },
     }),
     ...ownerScopes(services).map(({ of, path, read, owner }) =>
-      getRoute(`getSpaceOf${of}`, `${path}/space`, {
+      route('get', `getSpaceOf${of}`, `${path}/space`, {
         ...read,
         summary: 'What takes the space of the repositories, and what would free how much',
         description: takesTime,
@@ -58,7 +58,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
           forOwners(services, () => spaceOf(services, owner(params, caller).name, query)),
       }),
     ),
-    postRoute('startReclaim', '/admin/quota/reclaims', {
+    route('post', 'startReclaim', '/admin/quota/reclaims', {
       summary: 'Collect garbage now',
       description: 'What became unreachable within `[reclaim] EXPIRE` stays.',
       body: wire.reclaimOrder.default({}),
@@ -71,7 +71,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       handle: ({ body }) =>
         unitsFor(services, body.repository).map(({ path, name }) => services.space.reclaim(path, name)),
     }),
-    getRoute('listReclaims', '/admin/quota/reclaims', {
+    route('get', 'listReclaims', '/admin/quota/reclaims', {
       summary: 'Running and recent collections of garbage that somebody asked for',
       answer: { status: 200, description: 'The newest first', schema: z.array(wire.reclaimRun) },
       handle: () => [...services.space.runs()],
@@ -105,20 +105,17 @@ function spaceOf(
   const usage = services.ledger.ownerUsage(owner);
   const { garbage } = services.ledger.stateDeciderFor(usage, false)('size:all');
   const after = newerThan === undefined ? 0 : Date.parse(newerThan);
-  const state: SpaceState | null = unit === null ? null : services.space.explain(unit.path, after);
-  const last = state?.last ?? null;
   return {
     owner: usage.name,
     stored_bytes: units.reduce((sum, { bytes }) => sum + bytes, 0),
     unreachable_bytes: units.reduce((sum, { path }) => sum + unreachableIn(services, path), 0),
     ...(garbage === undefined ? {} : { garbage }),
     repositories: unit === null ? shown : [figuresOf(services, unit)],
-    state: state?.is ?? 'none',
-    report: last?.report() ?? null,
-    reported_at: last && isoTime(last.at),
-    message: state?.is === 'failed' ? state.message : null,
+    ...(unit === null ? nothingAsked : services.space.explain(unit.path, after)),
   };
 }
+
+const nothingAsked = { state: 'none', report: null, reported_at: null, message: null } as const;
 
 /** Splits `OWNER/REPOSITORY`. Names of subgroups contain slashes, so the longest known owner is taken. */
 function partsOf({ documents }: ApiServices, asked: string) {

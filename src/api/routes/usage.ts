@@ -1,16 +1,22 @@
-/** `/usage` and `/explain`: the usage of owners, their limits, and the reasons for decisions. */
+/**
+ * `/usage`, `/explain` and `/units`: the usage of owners, their limits, the reasons for decisions, and the largest
+ * repositories and other units.
+ */
 
 import { z } from 'zod';
-import type { OwnerSize } from '../../ledger/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import type { Ledger, OwnerSize } from '../../ledger/index.ts';
 import { type LimitedRepository, limitedRepositories } from '../../overview/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
 import { filterMapInSlices, inSlices } from '../../slices.ts';
 import { byText } from '../../sorting.ts';
+import type { LargeUnit, UnitRecord } from '../../store/index.ts';
+import { isoTime } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
 import { onePage, pageOf, pageQuery, tellPage } from '../pages.ts';
-import { type Call, csvRoute, getRoute, type Route } from '../route.ts';
+import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { askedDecision, explanationOf, reportOf, repositoryRowOf, rowOf } from './shapes.ts';
 
@@ -22,7 +28,7 @@ const linesAtOnce = 200;
 export function usageRoutes(services: ApiServices): readonly Route[] {
   const { ledger } = services;
   return [
-    getRoute('listUsage', '/admin/quota/usage', {
+    route('get', 'listUsage', '/admin/quota/usage', {
       summary: 'Owners, or repositories, with their usage and limits',
       description:
         'With `per=repository` the repositories of this host that have a limit of their own, the highest percentage first; of the other parameters only `owner`, `q`, `state`, `page` and `limit` may be there then.',
@@ -56,24 +62,40 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         return csvLines(services, entries);
       },
     }),
-    getRoute('getUsage', '/admin/quota/usage/{owner}', {
+    route('get', 'getUsage', '/admin/quota/usage/{owner}', {
       summary: 'The whole report about one owner',
       description: 'Also for an unknown owner, whose `known` is false.',
       faults: [],
       answer: { status: 200, description: 'The owner', schema: wire.ownerReport },
       handle: ({ params }) => reportOf(services, params.owner, mostUnits),
     }),
-    getRoute('explainDecision', '/admin/quota/explain', {
+    route('get', 'explainDecision', '/admin/quota/explain', {
       summary: 'The whole reasoning of a decision',
       query: z.strictObject({ user: wire.knownName.min(1), ...askedDecision }),
       answer: { status: 200, description: 'The reasoning', schema: wire.explanation },
       handle: ({ query }) => explanationOf(services, query.user, query),
     }),
+    route('get', 'listUnits', '/admin/quota/units', {
+      summary: 'The largest repositories and other units of all owners, largest first',
+      description:
+        'Of other hosts that share the quota, the 20 largest of each owner, and 10,000 at most. What sources report ' +
+        'in whole sets is not among them; the report about its owner has it.',
+      query: unitsQuery,
+      answer: onePage(wire.anyUnit),
+      handle: async ({ query }, call) => {
+        const { q, subject = 'size:all' } = query;
+        const mask = leafMask(subject);
+        const others = await unitsElsewhere(ledger, mask, q);
+        const entries = unitsIn(ledger, mask, q, others);
+        const page = await tellPage(call, entries, larger, query);
+        return page.map(unit => unitShown(ledger, unit));
+      },
+    }),
   ];
 }
 
 function* repositoriesIn(
-  ledger: ApiServices['ledger'],
+  ledger: Ledger,
   { owner, q, state }: Pick<z.output<typeof listedUsage>, 'owner' | 'q' | 'state'>,
 ): Generator<LimitedRepository | null> {
   const { owners: known } = ledger.documents;
@@ -150,7 +172,7 @@ const states = z
     return z.NEVER;
   });
 
-export const ownersQuery = {
+const ownersQuery = {
   sort: z.enum(sortable).optional().meta({
     description:
       'The order, `total` unless given; `percent` is the percentage of the limit of the kind of data in the worst state.',
@@ -248,4 +270,56 @@ function membership({ documents, ledger }: ApiServices, group: string): (ownerId
   const members = new Set(ledger.policy.membersOf(group));
   if (!ledger.settings.defaultGroups.includes(group)) return id => members.has(id);
   return id => members.has(id) || assignedGroups(snapshot, id).length === 0;
+}
+
+const unitsQuery = z.strictObject({
+  subject: wire.askedSubject.optional().meta({ description: 'Only units of this kind; without it, of all.' }),
+  q: wire.text.default('').meta({ description: 'Only units whose path or name contains this text.' }),
+  ...pageQuery,
+});
+
+/** A unit of this host, or a large unit of another host, with fewer known fields. */
+interface ListedUnit extends LargeUnit, Pick<UnitRecord, 'host' | 'owner' | 'partial'> {
+  readonly files: number | null;
+  readonly measuredAt: number | null;
+}
+
+function* unitsIn(
+  ledger: Ledger,
+  mask: number,
+  q: string,
+  others: readonly ListedUnit[],
+): Generator<ListedUnit | null> {
+  yield* ledger.units.unitsBelow(mask, q);
+  yield* others;
+}
+
+/** Limit of the listed units of other hosts: the largest ones. */
+const mostElsewhere = 10_000;
+const larger = (a: ListedUnit, b: ListedUnit) => b.bytes - a.bytes;
+
+/** Returns none if the shared store cannot be reached. */
+async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<readonly ListedUnit[]> {
+  const found: ListedUnit[] = [];
+  try {
+    for await (const page of ledger.shares.largestOfOthers()) {
+      for (const { ownerKey: owner, host, units } of page) {
+        for (const unit of units) {
+          const isMeant = (leafMask(unit.leaf) & mask) !== 0 && unit.name.includes(q);
+          if (isMeant) found.push({ ...unit, owner, host, files: null, partial: false, measuredAt: null });
+        }
+      }
+      if (found.length > 2 * mostElsewhere) found.sort(larger).splice(mostElsewhere);
+    }
+  } catch (error) {
+    if (!(error instanceof SoftquotaError && error.code === 'store_away')) throw error;
+  }
+  return found.sort(larger).slice(0, mostElsewhere);
+}
+
+function unitShown(ledger: Ledger, unit: ListedUnit): wire.AnyUnit {
+  const { host, owner, kind, name, leaf: subject, bytes, files, partial, measuredAt } = unit;
+  const known = owner === null ? undefined : ledger.documents.owners.named(owner);
+  const measured_at = kind === 'reported' || measuredAt === null ? null : isoTime(measuredAt);
+  return { host, owner: known?.name ?? owner, kind, name, subject, bytes, files, partial, measured_at };
 }

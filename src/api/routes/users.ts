@@ -13,7 +13,7 @@ import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
 import { forgivingPage, onePage, tellPage } from '../pages.ts';
-import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
 
@@ -22,12 +22,12 @@ const one = '/admin/users/{user}';
 const listQuery = z.object({
   q: wire.text.default('').meta({ description: 'Only owners whose names contain this text.' }),
   type: wire.ownerType.optional(),
-  ...forgivingPage({ usual: 50, most: 1000 }),
+  ...forgivingPage(50),
 });
 
 export function userRoutes({ documents, ledger }: ApiServices): readonly Route[] {
   return [
-    getRoute('listUsers', '/admin/users', {
+    route('get', 'listUsers', '/admin/users', {
       summary: 'Users and organizations, by name',
       description: 'Includes owners that were found on the disk or reported.',
       query: listQuery,
@@ -42,7 +42,7 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
         return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
-    postRoute('createUser', '/admin/users', {
+    route('post', 'createUser', '/admin/users', {
       summary: 'Create a user or an organization',
       body: wire.newUser,
       faults: [409],
@@ -54,12 +54,12 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
         return userShown(documents.snapshot, owner);
       },
     }),
-    getRoute('getUser', one, {
+    route('get', 'getUser', one, {
       summary: 'One user or organization',
       answer: { status: 200, description: 'The user', schema: wire.user },
       handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
-    patchRoute('editUser', one, {
+    route('patch', 'editUser', one, {
       summary: 'Change or rename a user or an organization',
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
@@ -74,7 +74,7 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
         return userShown(documents.snapshot, owner);
       },
     }),
-    deleteRoute('deleteUser', one, {
+    route('delete', 'deleteUser', one, {
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
@@ -83,7 +83,7 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
       handle: (named, { change }) =>
         change(transaction => identity.deleteUser(transaction, named.params.user)),
     }),
-    getRoute('listMembers', members, {
+    route('get', 'listMembers', members, {
       summary: 'List the members of an organization, in the order in which they were added',
       answer: { status: 200, description: 'Members', schema: z.array(wire.member) },
       handle: named => {
@@ -95,7 +95,7 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
         });
       },
     }),
-    putRoute('setMember', `${members}/{user}`, {
+    route('put', 'setMember', `${members}/{user}`, {
       summary: 'Add a user to an organization, or change the role',
       body: wire.membership,
       mustBe: named => {
@@ -110,7 +110,7 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
           identity.setMember(transaction.changes, organization, user, named.body.role);
         }),
     }),
-    deleteRoute('removeMember', `${members}/{user}`, {
+    route('delete', 'removeMember', `${members}/{user}`, {
       summary: 'Remove a user from an organization',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { change }) =>
@@ -142,7 +142,7 @@ function mustNotBeOwner(owners: Owners, json: unknown): void {
   throw new SoftquotaError('conflict', `there is an owner ${printable(username)} already`);
 }
 
-function fieldsOf({ type, email, full_name, is_admin }: wire.NewUser | wire.UserEdit): identity.UserFields {
+function fieldsOf({ type, email, full_name, is_admin }: wire.UserEdit): identity.UserFields {
   return given({ type, email, fullName: full_name, isAdmin: is_admin });
 }
 

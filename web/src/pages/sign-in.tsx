@@ -2,8 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { wayBack } from '../../../src/wire/pages.ts';
-import { signInFaults } from '../../../src/wire/sign-in-faults.ts';
+import { signInFaults, wayBack } from '../../../src/wire/pages.ts';
 import { offeredSourcesQuery } from '../api/auth-queries.ts';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { signIn, useSession } from '../api/session.ts';

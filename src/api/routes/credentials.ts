@@ -1,35 +1,145 @@
 /**
- * `/session`: the session of the request. `/users/{user}/sessions`: the sessions of a user, for that user and
- * for administrators.
+ * `/users/{user}/tokens` and `/users/{user}/sessions`: the tokens and sessions of a user, for that user and for
+ * administrators. `/session`: the session of the request.
  */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import {
   type Caller,
+  createToken,
   endSession,
   endSessions,
   type KnownSession,
   organizationsOf,
   profileOf,
+  revokeToken,
   roleIn,
+  type TokenDocument,
 } from '../../identity/index.ts';
 import { signOutHref } from '../../oauth/index.ts';
-import { isoTime, printable } from '../../text.ts';
+import { filterMapInSlices } from '../../slices.ts';
+import { isoTime, momentOf, printable } from '../../text.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
 import { type Browser, refuse } from '../asker.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
-import { onePage } from '../pages.ts';
-import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
+import { forgivingPage, onePage, pageQuery, tellPage, tellPages } from '../pages.ts';
+import { type Call, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { everybodysPage, everybodysQuery } from './tokens.ts';
 
-const path = '/users/{user}/sessions';
+const tokensPath = '/users/{user}/tokens';
+const sessionsPath = '/users/{user}/sessions';
+
+/** Query of a list of what all users have. */
+const everybodysQuery = z.strictObject({
+  q: wire.text.default('').meta({ description: 'Only of users whose names contain this text.' }),
+  ...pageQuery,
+});
+
+export function credentialRoutes(services: ApiServices): readonly Route[] {
+  return [...tokenRoutes(services), ...sessionRoutes(services)];
+}
+
+function tokenRoutes(services: ApiServices): readonly Route[] {
+  const { ledger, identity } = services;
+  return [
+    route('get', 'listTokens', tokensPath, {
+      ...ownOrAdministered(ledger, 'read'),
+      summary: 'The tokens of a user, in the order of creation',
+      description: 'The tokens of other users need an administrator and also the scope `read:admin`.',
+      query: z.object(forgivingPage(1000)),
+      answer: onePage(wire.token),
+      handle: ({ params: { user }, query }, call) => {
+        const tokens = identity.tokensOf(knownOwner(ledger, user).id);
+        tellPages(call, query, tokens.length);
+        const end = query.page * query.limit;
+        return tokens.slice(end - query.limit, end).map(token => tokenShown(token, token.lastUsedAt));
+      },
+    }),
+    route('get', 'listAllTokens', '/admin/tokens', {
+      summary: 'The tokens of all users, the newest first',
+      query: everybodysQuery,
+      answer: onePage(wire.anyToken),
+      handle: async ({ query }, call) => {
+        const page = await everybodysPage(services, call, query, identity.everyToken(), token => token);
+        return page.map(({ entry, user }) => ({ ...tokenShown(entry, entry.lastUsedAt), user }));
+      },
+    }),
+    route('post', 'createToken', tokensPath, {
+      ...ownOrAdministered(ledger, 'write'),
+      summary: 'Make a token',
+      description:
+        'The tokens of other users need an administrator and also the scope `write:admin`. A token never has more rights than ' +
+        'the token that created it, and does not last longer.',
+      body: wire.newToken,
+      faults: [404, 409],
+      answer: { status: 201, description: 'The token, which is shown only once', schema: wire.createdToken },
+      handle: async (named, { caller, change }) => {
+        const { name, scopes, expires_at: expiresAt } = named.body;
+        const wanted = { name, scopes, expiresAt: momentOf(expiresAt) };
+        const made = await change(transaction => {
+          const owner = transaction.mustBeOwner(named.params.user);
+          return createToken(transaction.changes, owner, wanted, { maker: caller, now: Date.now() });
+        });
+        return { ...tokenShown(made.document), sha1: made.token };
+      },
+    }),
+    route('delete', 'revokeToken', `${tokensPath}/{id}`, {
+      ...ownOrAdministered(ledger, 'write'),
+      summary: 'Revoke a token',
+      description:
+        'By its id or its name. From then on the token is refused, and also all sessions that were started with it.',
+      answer: { status: 204, description: 'It is gone' },
+      handle: async (named, { change }) => {
+        await change(transaction => {
+          revokeToken(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
+        });
+      },
+    }),
+  ];
+}
+
+/**
+ * Returns one page of the entries of all users whose names contain a text, newest first, with the users'
+ * names. `made` returns the document of an entry, which has the owner and the time of creation.
+ */
+async function everybodysPage<Entry>(
+  { documents: { owners } }: ApiServices,
+  call: Call,
+  query: z.output<typeof everybodysQuery>,
+  entries: Iterable<Entry>,
+  made: (entry: Entry) => Pick<TokenDocument, 'createdAt' | 'id' | 'owner'>,
+): Promise<readonly { readonly entry: Entry; readonly user: string }[]> {
+  const wanted = owners.keyOf(query.q);
+  const found = filterMapInSlices(entries, entry => {
+    const user = owners.byId(made(entry).owner);
+    return user?.key.includes(wanted) ? { entry, user: user.name, ...made(entry) } : undefined;
+  });
+  const compare = (a: Made, b: Made) => b.createdAt - a.createdAt || b.id - a.id;
+  return tellPage(call, found, compare, query);
+}
+
+type Made = Pick<TokenDocument, 'createdAt' | 'id'>;
+
+function tokenShown(
+  { id, name, scopes, lastEight, ...times }: TokenDocument,
+  lastUsedAt: number | null = null,
+): wire.Token {
+  return {
+    id,
+    name,
+    scopes,
+    token_last_eight: lastEight,
+    created_at: isoTime(times.createdAt),
+    last_used_at: isoTime(lastUsedAt),
+    expires_at: isoTime(times.expiresAt),
+  };
+}
 
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
-export function sessionRoutes(services: ApiServices): readonly Route[] {
+function sessionRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, identity, fleet, host, baseUrl } = services;
   /** Returns since when this host's store, or the shared one, cannot be reached; null if both can. */
   const storeAwaySince = (): string | null => {
@@ -64,7 +174,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
   };
 
   return [
-    getRoute('getSession', '/session', {
+    route('get', 'getSession', '/session', {
       summary: 'The user who is signed in',
       description: 'From the session, or from the token of the request.',
       access: 'whoever is known',
@@ -73,7 +183,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
       handle: (_, { caller }) =>
         shown(caller, caller.sessionKey === null ? undefined : identity.signedIn.session(caller.sessionKey)),
     }),
-    postRoute('signIn', '/session', {
+    route('post', 'signIn', '/session', {
       summary: 'Sign a browser in',
       description:
         'With a token: the session has the same scopes, and ends with the token. Or with the code of a ' +
@@ -100,7 +210,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         return shown({ ownerId: owner.id, name: owner.name, isAdmin, scopes, expiresAt: endsAt }, known);
       },
     }),
-    deleteRoute('signOut', '/session', {
+    route('delete', 'signOut', '/session', {
       summary: 'Sign out',
       description: 'Ends the session of the request. A token does not end: 404.',
       access: 'whoever is known',
@@ -114,7 +224,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         browser.hold(null);
       },
     }),
-    getRoute('listSessions', path, {
+    route('get', 'listSessions', sessionsPath, {
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The sessions of a user in browsers, in the order of creation',
       description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
@@ -124,9 +234,9 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
           .sessionsOf(knownOwner(ledger, named.params.user).id)
           .map(known => rowOf(known, caller.sessionKey)),
     }),
-    getRoute('listAllSessions', '/admin/sessions', {
+    route('get', 'listAllSessions', '/admin/sessions', {
       summary: 'The sessions of all users in browsers, the newest first',
-      query: z.strictObject(everybodysQuery),
+      query: everybodysQuery,
       answer: onePage(wire.anySession),
       handle: async ({ query }, call) => {
         const sessions = identity.signedIn.everySession();
@@ -134,7 +244,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         return page.map(({ entry, user }) => ({ ...rowOf(entry, call.caller.sessionKey), user }));
       },
     }),
-    deleteRoute('endSession', `${path}/{id}`, {
+    route('delete', 'endSession', `${sessionsPath}/{id}`, {
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
       description: 'It is refused from then on.',
@@ -145,7 +255,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         });
       },
     }),
-    postRoute('makeSignInLink', '/users/{user}/sign-in-link', {
+    route('post', 'makeSignInLink', '/users/{user}/sign-in-link', {
       summary: 'Create a link that signs a user in',
       description:
         'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +

@@ -2,6 +2,8 @@
  * `/user/quota…` and `/orgs/{org}/quota…`, which have the same operations. Users see their own quota. Owners
  * of an organization, and administrators, see the organization's. Names of rules and groups appear only in
  * the report and in the reasoning.
+ *
+ * `/admin/users/{user}/quota…`: the usage of any owner, its groups, and its allowances.
  */
 
 import { z } from 'zod';
@@ -9,17 +11,26 @@ import { SoftquotaError } from '../../errors.ts';
 import { type Area, type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
+import * as policy from '../../policy/index.ts';
 import { leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { byText } from '../../sorting.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
-import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
+import { type KnownOwner, knownOwner, mustNotGiveThemselves, ownerToAssign, roleOver } from '../owners.ts';
 import { forgivingPage, onePage, pageOf, tellPages } from '../pages.ts';
-import { getRoute, type Route, type Tag } from '../route.ts';
+import { type Route, route, type Tag } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
-import { askedDecision, explanationOf, quotaShown, reportOf, ruleShown } from './shapes.ts';
+import {
+  allowanceShown,
+  askedDecision,
+  explanationOf,
+  groupShown,
+  quotaShown,
+  reportOf,
+  ruleShown,
+} from './shapes.ts';
 
 /** Lists of units, and the subject of each. */
 const lists = {
@@ -35,13 +46,13 @@ export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
 /** Limit of the units that are listed from one source; smaller ones are only counted. */
 const mostUnits = 100_000;
 
-const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
+const unitsQuery = z.object(forgivingPage(50));
 
 function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { ledger, unitNames } = services;
   const { of, path, read, owner } = scope;
   return [
-    getRoute(`getQuotaOf${of}`, path, {
+    route('get', `getQuotaOf${of}`, path, {
       ...read,
       summary: 'The usage and its limits',
       answer: { status: 200, description: 'Use and limits', schema: wire.ownQuotaInfo },
@@ -54,7 +65,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
           }),
         })),
     }),
-    getRoute(`checkQuotaOf${of}`, `${path}/check`, {
+    route('get', `checkQuotaOf${of}`, `${path}/check`, {
       ...read,
       summary: 'Tells whether an action that adds data of this kind may start',
       query: z.object({ subject: wire.askedSubject }),
@@ -65,7 +76,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
       },
     }),
     ...Object.entries(lists).map(([list, subject]) =>
-      getRoute(`list${list[0]?.toUpperCase()}${list.slice(1)}Of${of}`, `${path}/${list}`, {
+      route('get', `list${list[0]?.toUpperCase()}${list.slice(1)}Of${of}`, `${path}/${list}`, {
         ...read,
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
@@ -98,27 +109,27 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
   const { events } = services;
   const { of, path, read, owner } = scope;
   return [
-    getRoute(`getReportOf${of}`, `${path}/report`, {
+    route('get', `getReportOf${of}`, `${path}/report`, {
       ...read,
       summary: 'The whole report, with the names of the deciding groups and rules',
       answer: { status: 200, description: 'The report', schema: wire.ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
-    getRoute(`explainDecisionOf${of}`, `${path}/explain`, {
+    route('get', `explainDecisionOf${of}`, `${path}/explain`, {
       ...read,
       summary: 'The whole reasoning of a decision',
       query: z.strictObject(askedDecision),
       answer: { status: 200, description: 'The reasoning', schema: wire.explanation },
       handle: (input, { caller }) => explanationOf(services, owner(input.params, caller).name, input.query),
     }),
-    getRoute(`getHistoryOf${of}`, `${path}/history`, {
+    route('get', `getHistoryOf${of}`, `${path}/history`, {
       ...read,
       summary: 'The usage history',
       query: z.strictObject({ range }),
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: wire.history },
       handle: (input, { caller }) => pastOf(services, owner(input.params, caller), input.query.range),
     }),
-    getRoute(`listEventsOf${of}`, `${path}/events`, {
+    route('get', `listEventsOf${of}`, `${path}/events`, {
       ...read,
       summary: 'Refusals and thresholds reached, newest first',
       description: 'Only of this owner, not of an earlier owner with the same name.',
@@ -220,4 +231,80 @@ function visibleOrganization({ ledger }: ApiServices, name: string, caller: Call
     'not_found',
     `there is no organization ${printable(name)} that you belong to; with the scope read:admin an administrator sees any`,
   );
+}
+
+const allowancesPath = '/admin/users/{user}/quota/allowances';
+
+export function userQuotaRoutes(services: ApiServices): readonly Route[] {
+  const { documents, ledger, autoCreate, now } = services;
+  const mustBe = (named: { readonly user: string }) => void knownOwner(ledger, named.user);
+  return [
+    route('get', 'getQuotaOfUser', '/admin/users/{user}/quota', {
+      summary: 'The usage of a user or an organization, and its effective groups',
+      answer: { status: 200, description: 'Use and groups', schema: wire.quotaInfo },
+      handle: named => quotaShown(services, knownOwner(ledger, named.params.user), groupShown),
+    }),
+    route('post', 'setGroupsOfUser', '/admin/users/{user}/quota/groups', {
+      summary: 'Add a user or an organization to these groups, and remove it from all others',
+      description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
+      body: wire.ownersGroups,
+      mustBe: named => {
+        if (!autoCreate) knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'The groups are set' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
+          policy.setGroups(transaction.changes, id, named.body.groups);
+        }),
+    }),
+    route('get', 'listAllowances', allowancesPath, {
+      summary: 'The allowances of a user or an organization that have not ended, the first to end first',
+      answer: { status: 200, description: 'Allowances', schema: z.array(wire.allowance) },
+      handle: named => {
+        const { id } = knownOwner(ledger, named.params.user);
+        return policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
+      },
+    }),
+    route('post', 'createAllowance', allowancesPath, {
+      summary: 'Give a user or an organization extra bytes for a limited time',
+      description:
+        'They are on top of each limit above 0 that applies to the owner, and end automatically. Nobody can give them to ' +
+        'themselves, or to an organization that they own.',
+      body: wire.newAllowance,
+      faults: [404, 409],
+      mustBe,
+      answer: { status: 201, description: 'The allowance', schema: wire.allowance },
+      handle: async (named, { caller, change }) => {
+        mustNotGiveThemselves(documents, caller, { ownerId: knownOwner(ledger, named.params.user).id });
+        const { bytes, until, why } = named.body;
+        const created = await change(transaction => {
+          const owner = transaction.mustBeOwner(named.params.user);
+          const document = policy.createAllowance(transaction.changes, owner.id, {
+            bytes,
+            until: Date.parse(until),
+            why,
+            grantedBy: caller.name,
+            grantedAt: now(),
+            request: null,
+            automatic: false,
+          });
+          transaction.auditAs(policy.auditAllowance(owner, 'granted', document));
+          return document;
+        });
+        return allowanceShown(created);
+      },
+    }),
+    route('delete', 'endAllowance', `${allowancesPath}/{id}`, {
+      summary: 'End an allowance now',
+      mustBe,
+      answer: { status: 204, description: 'It has ended' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          const owner = transaction.mustBeOwner(named.params.user);
+          const ended = policy.endAllowance(transaction.changes, owner.id, named.params.id);
+          transaction.auditAs(policy.auditAllowance(owner, 'ended', ended));
+        }),
+    }),
+  ];
 }
