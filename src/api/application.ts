@@ -16,7 +16,7 @@ import { type Asker, askerOf, isOpen, mustBeAllowed } from './asker.ts';
 import { Downloads } from './downloads.ts';
 import { answerFault, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
-import { jsonInBody, queryOf, sentBody, strangersBytes, usualBytes } from './input.ts';
+import { jsonInBody, longBytes, queryOf, sentBody, strangersBytes, usualBytes } from './input.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { metricsPage } from './metrics.ts';
 import type { Call, Method, Route, SentDocument } from './route.ts';
@@ -52,7 +52,7 @@ export function application(options: ApplicationOptions): express.Express {
   served.use(swaggerPage());
   served.use(metricsPage(services.metrics, web === null));
   if (web !== null) {
-    served.use(webPages({ built: web, baseUrl: services.baseUrl }));
+    served.use(webPages(web, services.baseUrl));
     served.use(Router().use(signInPages(services), unsubscribePage(services), hidesStore));
   }
   app.use(served);
@@ -63,7 +63,7 @@ export function application(options: ApplicationOptions): express.Express {
     request.url = request.url.slice(below.length - 1);
     served(request, response, next);
   });
-  if (web !== null) app.use(noSuchPage({ built: web, baseUrl: services.baseUrl }));
+  if (web !== null) app.use(noSuchPage(web, services.baseUrl));
   app.use(() => {
     throw new SoftquotaError('not_found', 'no such address');
   });
@@ -176,12 +176,12 @@ const nobody: Caller = {
 async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
   const { access, longBody: schema } = route;
   // An open route checks no caller before the body is read, so its limit is small.
-  const mostBytes = isOpen(access) ? strangersBytes : (route.mostBytes ?? usualBytes);
+  const mostBytes = schema !== undefined ? longBytes : isOpen(access) ? strangersBytes : usualBytes;
   const body = await sentBody(request, mostBytes);
   if (schema === undefined || body.length <= mostWithoutThread) {
     return { json: jsonInBody(body, mostBytes), isRead: false };
   }
-  return { json: await readLongBody({ schema, body, mostBytes }), isRead: true };
+  return { json: await readLongBody({ schema, body }), isRead: true };
 }
 
 function answer(route: Route, request: Request, response: Response, body: unknown): void {

@@ -9,8 +9,11 @@ import { printable } from '../text.ts';
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
-/** Limit of a body in bytes, unless the route has another one. */
+/** Limit of a body in bytes, unless the route has a long body, or checks no caller first. */
 export const usualBytes = mebibyte;
+
+/** Limit of a long body in bytes, enough for several hundred thousand owners. Only administrators send one. */
+export const longBytes = 16 * mebibyte;
 
 /** Limit of a body in bytes on routes that check no caller first. */
 export const strangersBytes = 4 * kibibyte;

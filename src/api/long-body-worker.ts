@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { SoftquotaError } from '../errors.ts';
 import { draftPolicy, newWholePolicy } from '../wire/index.ts';
-import { jsonInBody, parsed } from './input.ts';
+import { jsonInBody, longBytes, parsed } from './input.ts';
 import { type LongBodyAnswer, type LongBodyTask, partsOf } from './long-body.ts';
 
 const schemas = { newWholePolicy, draftPolicy } as const;
@@ -11,9 +11,9 @@ const schemas = { newWholePolicy, draftPolicy } as const;
 // Only `readOnThread` starts this module.
 parentPort?.postMessage(answerTo(workerData as LongBodyTask));
 
-function answerTo({ schema, body, mostBytes }: LongBodyTask): LongBodyAnswer {
+function answerTo({ schema, body }: LongBodyTask): LongBodyAnswer {
   try {
-    const read = parsed({ body: schemas[schema] }, { body: jsonInBody(body, mostBytes) });
+    const read = parsed({ body: schemas[schema] }, { body: jsonInBody(body, longBytes) });
     return { parts: partsOf(read.body) };
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'invalid') return { fault: error.message };

@@ -17,7 +17,6 @@ export const mostWithoutThread = 16 * 1024;
 export interface LongBodyTask {
   readonly schema: LongBodySchema;
   readonly body: Uint8Array;
-  readonly mostBytes: number;
 }
 
 /** The message of an `invalid` error, or the parsed value in parts. */

@@ -63,9 +63,6 @@ export async function pageOf<Entry extends object>(
   const total = all.length;
   const fromEnd = total - (end - limit);
   if (fromEnd <= 0) return { entries: [], total };
-  if (fromEnd > mostPicked) {
-    return { entries: all.sort(compare).slice(end - limit, end), total };
-  }
   // The list and the order are both reversed, so that equal entries keep their order.
   const { first } = await firstOf(all.reverse(), fromEnd, (a, b) => compare(b, a));
   return { entries: first.toReversed().slice(0, limit), total };

@@ -52,9 +52,7 @@ interface Described {
   readonly access?: Requirement;
   /** Error statuses besides those that follow from the parameters. Absent: 404 if the path has parameters. */
   readonly faults?: readonly (400 | 401 | 404 | 409 | 422 | 429 | 503)[];
-  /** Limit of the body in bytes; default 1 MiB. Open routes always have 4 KiB. */
-  readonly mostBytes?: number;
-  /** Schema of a long body, which a thread parses. */
+  /** Schema of a body that may be long, which a thread parses then. */
   readonly longBody?: LongBodySchema;
 }
 

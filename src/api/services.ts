@@ -82,8 +82,6 @@ export interface ApiServices {
   strays(): { readonly bytes: number; readonly oldestMs: number | null };
   unowned(): readonly UnownedKind[];
   worker(): Overview['worker'];
-  /** Milliseconds since 1970. */
-  now(): number;
   /** Data that cannot be measured again. */
   backup(): Promise<Backup>;
 }

@@ -12,7 +12,7 @@ import type { ApiServices } from './services.ts';
 
 const longestToken = 500;
 
-export function unsubscribePage({ documents, secretKeys, now }: ApiServices): Router {
+export function unsubscribePage({ documents, secretKeys }: ApiServices): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const ownerOf = (token: unknown): number => {
     const id =
@@ -38,7 +38,7 @@ export function unsubscribePage({ documents, secretKeys, now }: ApiServices): Ro
     const known = documents.owners.byId(id);
     const by = { ownerId: id, name: known?.name ?? null, tokenId: null };
     const isWanted = request.query.mail === 'true';
-    await documents.transact(({ changes }) => setMailWanted(changes, id, isWanted, now()), by);
+    await documents.transact(({ changes }) => setMailWanted(changes, id, isWanted, Date.now()), by);
     const token = encodeURIComponent(String(request.query.token));
     show(response, isWanted ? subscribed : unsubscribed(token));
   };

@@ -13,17 +13,12 @@ import { escapeHtml } from '../text.ts';
 import { placeAt } from '../wire/index.ts';
 import { wrongMethod } from './faults.ts';
 import { documentHeaders } from './headers.ts';
-
-interface WebOptions {
-  readonly built: Built;
-  /** Ends with a slash. */
-  baseUrl(): string;
-}
+import type { ApiServices } from './services.ts';
 
 /** Names of these files contain a hash of the content, so browsers may cache them for ever. */
 const hashed = /^\/assets\//;
 
-export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
+export function webPages(built: Built, baseUrl: ApiServices['baseUrl']): RequestHandler {
   return async (request, response, next) => {
     const { path } = request;
     const isPage = placeAt(path) !== null;
@@ -44,7 +39,7 @@ function iconIn(files: BuiltFiles['files'] = new Map()): string {
 }
 
 /** Answers unknown addresses: browsers get the app, other clients the error of the next handler. */
-export function noSuchPage({ built, baseUrl }: WebOptions): RequestHandler {
+export function noSuchPage(built: Built, baseUrl: ApiServices['baseUrl']): RequestHandler {
   return async (request, response, next) => {
     if (request.path.startsWith('/api/') || !isForReader(request)) return next();
     const found = await built.files();

@@ -122,7 +122,6 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     signIn,
     space: worker.space,
     metrics: metrics && { token: current.config.metrics.token, text: () => metrics.text() },
-    now: Date.now,
     scanner: measuring.scanner,
     unitNames: () => measuring.unitNames(),
     placed: path => measuring.placed(path),

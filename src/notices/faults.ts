@@ -34,21 +34,15 @@ export interface PresentFaults {
   readonly unknown: readonly FaultKind[];
 }
 
-export interface FaultWatchOptions {
-  readonly queue: DeliveryQueue;
-  readonly host: string;
-  present(): PresentFaults;
-}
-
 /** Milliseconds for which a fault must last, or be absent, before there is a notice. */
 const holdMs = 10_000;
 
 /** Returns a function that makes the notices of faults that have begun or ended since its last call. */
-export function faultWatch({
-  queue,
-  host,
-  present,
-}: FaultWatchOptions): (now: number) => readonly NoticeDocument[] {
+export function faultWatch(
+  queue: DeliveryQueue,
+  host: string,
+  present: () => PresentFaults,
+): (now: number) => readonly NoticeDocument[] {
   const ids = new EventIds('f');
   /** Faults that have begun or ended without a notice yet: milliseconds since 1970, by key. */
   const changedAt = new Map<string, number>();

@@ -10,7 +10,7 @@ import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text.ts';
 import type { NoticePlace } from '../wire/index.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { type FaultWatchOptions, faultWatch } from './faults.ts';
+import { faultWatch, type PresentFaults } from './faults.ts';
 import {
   type Delivery,
   deliveryKind,
@@ -24,12 +24,11 @@ import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.
 import { placeNameOf, Sender, type SenderOptions } from './sender.ts';
 import { type Summary, summaryValues } from './views.ts';
 
-interface NoticesOptions
-  extends Omit<SenderOptions, 'documents' | 'queue' | 'settings'>,
-    Pick<FaultWatchOptions, 'present'> {
+interface NoticesOptions extends Omit<SenderOptions, 'documents' | 'queue' | 'settings'> {
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   readonly events: Pick<Events, 'list'>;
+  present(): PresentFaults;
   summary(since: number): Promise<Summary>;
   readonly log: Log;
 }
@@ -72,7 +71,7 @@ export class Notices {
       queue: this.#queue,
       settings: () => this.#settings,
     });
-    this.#faultNotices = faultWatch({ ...options, queue: this.#queue });
+    this.#faultNotices = faultWatch(this.#queue, options.host, () => options.present());
   }
 
   /** False: there is no webhook and no mail, so nothing runs. */

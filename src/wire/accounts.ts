@@ -99,9 +99,9 @@ export const token = component('Token', {
 
 export type Token = z.infer<typeof token>;
 
-const whose = z.object({ user: z.string().meta({ description: 'The user whose it is.' }) });
-
-export const anyToken = token.extend(whose.shape).meta({ id: 'AnyToken' });
+export const anyToken = token
+  .extend({ user: z.string().meta({ description: 'The user whose it is.' }) })
+  .meta({ id: 'AnyToken' });
 
 export type AnyToken = z.infer<typeof anyToken>;
 

@@ -19,7 +19,7 @@ const path = '/admin/auths';
 const one = `${path}/{id}` as const;
 
 export function authRoutes(services: ApiServices): readonly Route[] {
-  const { documents, ledger, secretKeys: keys, signIn, log, autoCreate, now } = services;
+  const { documents, ledger, secretKeys: keys, signIn, log, autoCreate } = services;
   const shown = (document: oauth.SourceDocument): wire.Source => ({
     ...oauth.sourceShown(document),
     client_secret_state: secretStates[oauth.clientSecretOf(document, keys).is],
@@ -48,7 +48,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 201, description: 'The source', schema: wire.savedSource },
       handle: async ({ body }, { change }) => {
         const wanted = wantedSource(body);
-        const making = { keys, now: now() };
+        const making = { keys, now: Date.now() };
         return saved(await change(({ changes }) => oauth.createSource(changes, wanted, making)));
       },
     }),
@@ -69,7 +69,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: async (named, { change }) => {
         const edit = editIn(named.body);
         const { id } = named.params;
-        const making = { keys, now: now() };
+        const making = { keys, now: Date.now() };
         return saved(await change(transaction => oauth.editSource(transaction, id, edit, making)));
       },
     }),
@@ -108,7 +108,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: async ({ params: { id, user }, body: { subject } }, { change }) => {
         await change(transaction => {
           const issuer = oauth.issuerOf(oauth.mustBeSource(transaction.changes, id).discoveryUrl);
-          putLink(transaction.changes, transaction.mustBeOwner(user), { issuer, subject }, now());
+          putLink(transaction.changes, transaction.mustBeOwner(user), { issuer, subject }, Date.now());
         });
       },
     }),
@@ -128,7 +128,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       body: wire.triedSource,
       answer: { status: 200, description: 'The effect on the user', schema: wire.triedSynchronization },
       handle: ({ body: { source, user, claims } }) => {
-        const draft = oauth.draftSource(documents.snapshot, wantedSource(source), now());
+        const draft = oauth.draftSource(documents.snapshot, wantedSource(source), Date.now());
         return oauth.tryClaims(documents, draft, user ?? null, claims);
       },
     }),

@@ -47,7 +47,7 @@ export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): rea
 }
 
 export function installationRoutes(services: ApiServices): readonly Route[] {
-  const { findings, backup, fleet, ledger, host: ownHost, now } = services;
+  const { findings, backup, fleet, ledger, host: ownHost } = services;
   const sharing = (): NonNullable<ApiServices['fleet']> => {
     if (fleet !== null) return fleet;
     throw new SoftquotaError(
@@ -89,7 +89,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
             id: each.host,
             alive: each.isAlive,
             seen_at: isoTime(each.seenAt),
-            silent_seconds: each.isAlive ? 0 : Math.max(0, Math.floor((now() - each.seenAt) / 1000)),
+            silent_seconds: each.isAlive ? 0 : Math.max(0, Math.floor((Date.now() - each.seenAt) / 1000)),
             version: each.version,
             walks: walkedForOthers(each, hosts),
             owners: stored.get(each.host)?.owners ?? 0,

@@ -144,7 +144,7 @@ interface AskedPast {
 
 /** `used` and `limit` are those for the forecast; null: there is none. */
 async function pastShown(
-  { history, now }: ApiServices,
+  { history }: ApiServices,
   { ownerIds, range, counted }: AskedPast,
   { used, limit }: { readonly used: number | null; readonly limit: number | null },
 ): Promise<wire.History> {
@@ -159,7 +159,7 @@ async function pastShown(
       since: isoTime(growth.since),
       used,
       limit,
-      reached_at: isoTime(hasLimit ? reachedAt(growth.perDay, used, limit, now()) : null),
+      reached_at: isoTime(hasLimit ? reachedAt(growth.perDay, used, limit, Date.now()) : null),
     },
   };
 }

@@ -212,11 +212,6 @@ interface Member {
   readonly used: readonly number[];
 }
 
-/**
- * Enough for several hundred thousand owners. Only a caller who may write the policy can send so many bytes.
- */
-const mostPolicyBytes = 16 * 1024 * 1024;
-
 const flag = z
   .enum(['true', 'false'], { error: 'expected true or false' })
   .transform(said => said === 'true');
@@ -240,7 +235,6 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       description:
         'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
         'the request is refused if somebody has changed that policy meanwhile.',
-      mostBytes: mostPolicyBytes,
       longBody: 'newWholePolicy',
       query: z.strictObject({
         dry_run: flag
@@ -273,7 +267,6 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       summary: 'Owners who would be newly refused or allowed with another policy',
       description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,
-      mostBytes: mostPolicyBytes,
       longBody: 'draftPolicy',
       query: z.strictObject({
         limit: wire.queryNumber(1, 1000, 100).meta({

@@ -236,7 +236,7 @@ function visibleOrganization({ ledger }: ApiServices, name: string, caller: Call
 const allowancesPath = '/admin/users/{user}/quota/allowances';
 
 export function userQuotaRoutes(services: ApiServices): readonly Route[] {
-  const { documents, ledger, autoCreate, now } = services;
+  const { documents, ledger, autoCreate } = services;
   const mustBe = (named: { readonly user: string }) => void knownOwner(ledger, named.user);
   return [
     route('get', 'getQuotaOfUser', '/admin/users/{user}/quota', {
@@ -263,7 +263,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'Allowances', schema: z.array(wire.allowance) },
       handle: named => {
         const { id } = knownOwner(ledger, named.params.user);
-        return policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
+        return policy.allowancesOf(documents.snapshot, id, Date.now()).map(allowanceShown);
       },
     }),
     route('post', 'createAllowance', allowancesPath, {
@@ -285,7 +285,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
             until: Date.parse(until),
             why,
             grantedBy: caller.name,
-            grantedAt: now(),
+            grantedAt: Date.now(),
             request: null,
             automatic: false,
           });

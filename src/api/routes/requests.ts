@@ -19,7 +19,7 @@ export function requestRoutes(services: ApiServices): readonly Route[] {
 }
 
 function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Route[] {
-  const { documents, now, asking } = services;
+  const { documents, asking } = services;
   const { of, path, read, write, owner } = scope;
 
   /** Throws as `owner` does, and `not_permitted` for administrators who do not own the organization. */
@@ -66,7 +66,9 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         const { bytes, until, why } = input.body;
         const { autoGrant } = asking();
         const wanted = { owner: name, askedBy, bytes, until: momentOf(until), why };
-        const entry = await change(transaction => policy.ask(transaction, wanted, { now: now(), autoGrant }));
+        const entry = await change(transaction =>
+          policy.ask(transaction, wanted, { now: Date.now(), autoGrant }),
+        );
         return requestShown(documents.owners, entry);
       },
     }),
@@ -77,7 +79,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
       answer: { status: 204, description: 'It is withdrawn' },
       handle: (input, { caller, change }) => {
         const { name } = ownOwner(input.params, caller);
-        return change(transaction => policy.withdraw(transaction, name, input.params.id, now()));
+        return change(transaction => policy.withdraw(transaction, name, input.params.id, Date.now()));
       },
     }),
   ];
@@ -91,7 +93,7 @@ const listQuery = z.strictObject({
 });
 
 export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
-  const { documents, now } = services;
+  const { documents } = services;
   const answering = {
     faults: [404, 409],
     mustBe: (named: { readonly id: string }) => void policy.mustBeRequest(documents.snapshot, named.id),
@@ -127,7 +129,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
           words: words ?? '',
           by: caller.name,
           isAutomatic: false,
-          now: now(),
+          now: Date.now(),
         };
         const granted = await change(transaction => policy.grantRequest(transaction, id, grant));
         return requestShown(documents.owners, granted);
@@ -138,7 +140,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       summary: 'Decline a request, with a message to the owner',
       body: wire.declineOrder,
       handle: async ({ params: { id }, body: { words } }, { caller, change }) => {
-        const answer = { words, by: caller.name, now: now() };
+        const answer = { words, by: caller.name, now: Date.now() };
         const declined = await change(transaction => policy.declineRequest(transaction, id, answer));
         return requestShown(documents.owners, declined);
       },

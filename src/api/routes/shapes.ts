@@ -32,14 +32,14 @@ export function groupShown({ name, rules }: quota.Group): wire.Group {
  * Returns the usage of an owner and the limits. `show` chooses the fields of a group that the caller may see.
  */
 export function quotaShown<Shown>(
-  { documents, ledger, now }: ApiServices,
+  { documents, ledger }: ApiServices,
   owner: KnownOwner,
   show: (group: quota.Group) => Shown,
 ): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
   const { id, usage, unreachable } = owner;
   const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
   const pools = ownPools(ledger, owner);
-  const allowances = policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
+  const allowances = policy.allowancesOf(documents.snapshot, id, Date.now()).map(allowanceShown);
   return {
     used: quota.asTree(usage),
     ...(unreachable === null ? {} : { unreachable: quota.asTree(unreachable) }),
@@ -178,7 +178,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
 
 /** Returns the report about an owner, with the `most` largest units of each source. */
 export async function reportOf(
-  { documents, ledger, now, placed }: ApiServices,
+  { documents, ledger, placed }: ApiServices,
   name: string,
   most: number,
 ): Promise<wire.OwnerReport> {
@@ -201,7 +201,9 @@ export async function reportOf(
     units,
     decisions: Object.fromEntries(decisions),
     allowances:
-      owner.id === null ? [] : policy.allowancesOf(documents.snapshot, owner.id, now()).map(allowanceShown),
+      owner.id === null
+        ? []
+        : policy.allowancesOf(documents.snapshot, owner.id, Date.now()).map(allowanceShown),
   };
 }
 
