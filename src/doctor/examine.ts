@@ -8,22 +8,15 @@ import { commandLine, listed, makeFinding, unfollowedLink } from '../health/inde
 import { notFollowed } from '../layout/index.ts';
 import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
-import { checkCluster } from './cluster.ts';
 import { checkDaemon, checkGate, checkSpace } from './daemon.ts';
 import { checkConfigFiles, checkFaults, checkSockets } from './exposure.ts';
 import { checkForge } from './forge.ts';
 import { checkCollection, checkGc } from './gc.ts';
 import { checkGitSetup, checkPrograms, checkSignedPushes } from './git-setup.ts';
 import { checkHooks } from './hooks.ts';
+import { type HostContext, type Installation, type Loaded, Report, softquota } from './installation.ts';
 import {
-  type CheckResult,
-  type HostContext,
-  type Installation,
-  type Loaded,
-  softquota,
-  together,
-} from './installation.ts';
-import {
+  checkCluster,
   checkInnerRepositories,
   checkUnmanaged,
   lookForRepositories,
@@ -32,87 +25,78 @@ import {
 import { checkReachability } from './rights.ts';
 
 /** The findings that are wrong come first. */
-export type Examination = Required<Omit<CheckResult, 'missed'>>;
+export interface Examination {
+  readonly findings: readonly Finding[];
+  readonly checked: readonly string[];
+}
 
 /** Runs all checks. Changes nothing, and asks nobody but this host and its daemon. */
 export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {
-  const looked = together([
-    checkFaults(loaded),
-    await checkPrograms(loaded.ok ? loaded.config.reclaim.gits : ['git']),
-    ...(loaded.ok ? await installed({ loaded, ...clients(loaded), context }) : []),
-  ]);
-  const { findings, checked } = looked;
-  const missed = looked.missed.join('; ');
+  const report = new Report();
+  checkFaults(report, loaded);
+  await checkPrograms(report, loaded.ok ? loaded.config.reclaim.gits : ['git']);
+  if (loaded.ok) await checkInstalled(report, { loaded, ...clients(loaded), context });
+  const missed = report.missed.join('; ');
   const message = `uid ${context.uid} has no permission to check everything; not checked: ${missed}`;
-  const mend = `sudo ${softquota(context, 'doctor')}`;
-  const all = [...findings, ...(missed === '' ? [] : [makeFinding('not_looked', message, mend)])];
-  const isWrong = ({ severity }: Finding): boolean => severity === 'wrong';
-  return { findings: [...all.filter(isWrong), ...all.filter(found => !isWrong(found))], checked };
+  if (missed !== '') report.found('not_looked', message, `sudo ${softquota(context, 'doctor')}`);
+  const isNotice = ({ severity }: Finding): number => Number(severity === 'notice');
+  return {
+    findings: report.findings.toSorted((a, b) => isNotice(a) - isNotice(b)),
+    checked: report.checked,
+  };
 }
 
-async function installed(installation: Installation): Promise<readonly CheckResult[]> {
+async function checkInstalled(report: Report, installation: Installation): Promise<void> {
   const { loaded } = installation;
-  const [daemon, gate] = await Promise.all([checkDaemon(installation), checkGate(installation)]);
-  return [
-    checkConfigFiles(loaded),
-    daemon,
-    gate,
-    await checkForge(installation, daemon.heard),
-    checkSockets(installation),
-    checkSpace(installation),
-    ...(await onDisk(installation, daemon.heard)).map(looked => {
-      const kinds = [...Map.groupBy(looked.findings, ({ code }) => code).values()];
-      const capped = kinds.map(first => listed({ first, count: first.length }, found => found));
-      return { ...looked, findings: capped.flat() };
-    }),
-  ];
+  const [daemon, gate, disks] = [new Report(), new Report(), new Report()];
+  const [isHeard] = await Promise.all([checkDaemon(daemon, installation), checkGate(gate, installation)]);
+  checkConfigFiles(report, loaded);
+  report.add(daemon);
+  report.add(gate);
+  await checkForge(report, installation, isHeard);
+  checkSockets(report, installation);
+  checkSpace(report, installation);
+  await checkDisks(disks, installation, isHeard);
+  const kinds = [...Map.groupBy(disks.findings.splice(0), ({ code }) => code).values()];
+  for (const first of kinds) disks.findings.push(...listed({ first, count: first.length }, found => found));
+  report.add(disks);
 }
 
-/** `heard`: the daemon has reported its own findings, those about storage among them. */
-async function onDisk(installation: Installation, heard: boolean): Promise<readonly CheckResult[]> {
+/** `isHeard`: the daemon has reported its own findings, those about storage among them. */
+async function checkDisks(report: Report, installation: Installation, isHeard: boolean): Promise<void> {
   const { loaded, context } = installation;
   const repositories = lookForRepositories(loaded.config);
   const { close } = repositories;
   const statuses = await hooksStatus(close.map(({ path }) => path));
-  const hooks = await checkHooks(installation, repositories, statuses);
-  return [
-    ...(heard ? [] : [checkRoots(context, repositories)]),
-    hooks,
-    checkInnerRepositories(context, close),
-    await checkReachability(installation, close, hooks.run),
-    await checkGitSetup(
-      context,
-      close.map(({ user }) => user),
-    ),
-    checkUnmanaged(installation, repositories),
-    checkCluster(installation, repositories),
-    checkGc(context, close),
-    checkCollection(installation, close),
-    await checkSignedPushes(context, close, statuses),
-  ];
+  if (!isHeard) checkRoots(report, context, repositories);
+  const run = await checkHooks(report, installation, repositories, statuses);
+  checkInnerRepositories(report, context, close);
+  await checkReachability(report, installation, close, run);
+  const users = close.map(({ user }) => user);
+  await checkGitSetup(report, context, users);
+  checkUnmanaged(report, installation, repositories);
+  checkCluster(report, installation, repositories);
+  checkGc(report, context, close);
+  checkCollection(report, installation, close);
+  await checkSignedPushes(report, context, close, statuses);
 }
 
-/** Findings about the storage that a running daemon would report. */
-function checkRoots({ uid }: HostContext, { roots, unread }: Repositories): CheckResult {
+/** Finds what a running daemon would report about the storage. */
+function checkRoots(report: Report, { uid }: HostContext, { roots, unread }: Repositories): void {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
   const below = unread.filter(({ path }) => !away.some(root => root.path === path));
-  const links = below.filter(({ error }) => error === notFollowed);
   const places = below.filter(({ error }) => error !== notFollowed);
-  const findings = away.map(({ path, state }) =>
-    makeFinding('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
-  );
-  findings.push(...listed({ first: links, count: links.length }, ({ path }) => unfollowedLink(path)));
+  for (const { path, state } of away)
+    report.found('root_away', `storage root ${printable(path)}: ${state}`, 'mount it');
+  for (const { path, error } of below) if (error === notFollowed) report.findings.push(unfollowedLink(path));
   if (roots.length === 0) {
     const message = 'no storage is configured, so nothing is measured';
-    findings.push(makeFinding('no_storage', message, 'set [storage.repos] PATH in app.ini'));
+    report.found('no_storage', message, 'set [storage.repos] PATH in app.ini');
   }
-  if (uid !== 0)
-    return { findings, missed: places.slice(0, 1).map(({ path }) => `${printable(path)} and similar paths`) };
-  for (const { path, error } of places) {
-    const mend = `find out why: ${commandLine('ls', '-la', path)}`;
-    findings.push(makeFinding('unread', `${printable(path)}: ${error}`, mend));
-  }
-  return { findings };
+  for (const { path, error } of uid === 0 ? places : [])
+    report.found('unread', `${printable(path)}: ${error}`, `find out why: ${commandLine('ls', '-la', path)}`);
+  const [first] = places;
+  if (uid !== 0 && first !== undefined) report.missed.push(`${printable(first.path)} and similar paths`);
 }
 
 /** Adds findings about disks that do not answer. `result` null: the examination did not end in time. */

@@ -4,20 +4,16 @@ import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { groupName } from '../accounts.ts';
 import * as config from '../config/index.ts';
-import { commandLine, makeFinding } from '../health/index.ts';
+import { commandLine } from '../health/index.ts';
 import { exposureOf } from '../service/index.ts';
 import { printable } from '../text.ts';
-import type { Finding } from '../wire/index.ts';
-import { type CheckResult, type Installation, setKey } from './installation.ts';
+import { type Installation, type Report, setKey } from './installation.ts';
 import { modeOf, statusOf } from './paths.ts';
 
-export function checkFaults(loaded: config.LoadedConfig | config.RefusedConfig): CheckResult {
-  const notes = loaded.notes.map(note => makeFinding('config_note', printable(note), ''));
-  if (loaded.ok) return { findings: notes };
-  const faults = loaded.faults.map(fault =>
-    makeFinding('config', config.formatFaults([fault]), mendOf(fault)),
-  );
-  return { findings: [...faults, ...notes] };
+export function checkFaults(report: Report, loaded: config.LoadedConfig | config.RefusedConfig): void {
+  if (!loaded.ok)
+    for (const fault of loaded.faults) report.found('config', config.formatFaults([fault]), mendOf(fault));
+  for (const note of loaded.notes) report.found('config_note', printable(note), '');
 }
 
 function mendOf({ file, line, section, variable }: config.ConfigFault): string {
@@ -31,34 +27,24 @@ const writeByAll = 0o002;
 const readByAll = 0o004;
 const sticky = 0o1000;
 
-export function checkConfigFiles(loaded: config.LoadedConfig): CheckResult {
-  const { file } = loaded.config;
-  return {
-    findings: [...exposedFiles(loaded)],
-    checked: [`the configuration${file === null ? '' : ` in ${printable(file)}`}`],
-  };
-}
-
-function* exposedFiles(loaded: config.LoadedConfig): Generator<Finding> {
+export function checkConfigFiles(report: Report, loaded: config.LoadedConfig): void {
   const { file } = loaded.config;
   const { dataPath } = loaded.config.server;
-  for (const path of file === null ? [] : [file, dirname(file)]) {
-    if (!isOpen(path)) continue;
-    yield makeFinding('exposed', `anybody can write ${printable(path)}`, commandLine('chmod', 'o-w', path));
-  }
+  const exposed = (message: string, mend: string): void => report.found('exposed', message, mend);
+  for (const path of file === null ? [] : [file, dirname(file)])
+    if (isOpen(path)) exposed(`anybody can write ${printable(path)}`, commandLine('chmod', 'o-w', path));
   for (const path of secretFiles(loaded)) {
     if (((modeOf(path) ?? 0) & readByAll) === 0) continue;
-    yield makeFinding('exposed', `anybody can read the secret in ${printable(path)}`, hiding(path, dataPath));
+    exposed(`anybody can read the secret in ${printable(path)}`, hiding(path, dataPath));
   }
   const key = join(dataPath, 'secret.key');
   if (((modeOf(key) ?? 0) & 0o077) !== 0) {
     const message = `other users than the daemon's can read ${printable(key)}`;
-    yield makeFinding('exposed', message, commandLine('chmod', '0600', key));
+    exposed(message, commandLine('chmod', '0600', key));
   }
-  if (isOpen(dataPath)) {
-    const message = `anybody can write into ${printable(dataPath)}`;
-    yield makeFinding('exposed', message, commandLine('chmod', 'o-w', dataPath));
-  }
+  if (isOpen(dataPath))
+    exposed(`anybody can write into ${printable(dataPath)}`, commandLine('chmod', 'o-w', dataPath));
+  report.checked.push(`the configuration${file === null ? '' : ` in ${printable(file)}`}`);
 }
 
 /** Returns true if everybody may write the file, or replace the entries of the directory. */
@@ -87,50 +73,43 @@ function hiding(path: string, dataPath: string): string {
 const useByAll = 0o002;
 const useByOthers = 0o022;
 
-export function checkSockets(installation: Installation): CheckResult {
-  const { trustedSocket, adminSocket } = installation.loaded.config.server;
-  return {
-    findings: [...exposed(installation), ...trusted(installation, trustedSocket), ...admin(adminSocket)],
-    checked: ['the directories and permissions of the sockets'],
-  };
-}
-
-function trusted(installation: Installation, path: string): Finding[] {
-  const mode = modeOf(path);
-  if (mode === null || (mode & useByAll) === 0 || !isReached(path)) return [];
-  const configured = installation.loaded.config.server.trustedMode;
-  const mend =
-    (configured & useByAll) === 0
-      ? commandLine('chmod', octal(configured), path)
-      : setKey(installation, 'server', 'TRUSTED_MODE', octal(configured & 0o660), 'restart');
-  return [makeFinding('exposed', `anybody can use TRUSTED_SOCKET, ${told(path, mode)}`, mend)];
-}
-
-function admin(path: string): Finding[] {
-  const mode = modeOf(path);
-  if (mode === null || (mode & useByOthers) === 0) return [];
-  const message = `other users can use ADMIN_SOCKET, ${told(path, mode)}`;
-  return [makeFinding('exposed', message, commandLine('chmod', '0600', path))];
+export function checkSockets(report: Report, installation: Installation): void {
+  const { trustedSocket, adminSocket, trustedMode } = installation.loaded.config.server;
+  checkPlaces(report, installation);
+  const trusted = modeOf(trustedSocket);
+  if (trusted !== null && (trusted & useByAll) !== 0 && isReached(trustedSocket)) {
+    const mend =
+      (trustedMode & useByAll) === 0
+        ? commandLine('chmod', octal(trustedMode), trustedSocket)
+        : setKey(installation, 'server', 'TRUSTED_MODE', octal(trustedMode & 0o660), 'restart');
+    report.found('exposed', `anybody can use TRUSTED_SOCKET, ${told(trustedSocket, trusted)}`, mend);
+  }
+  const admin = modeOf(adminSocket);
+  if (admin !== null && (admin & useByOthers) !== 0) {
+    const message = `other users can use ADMIN_SOCKET, ${told(adminSocket, admin)}`;
+    report.found('exposed', message, commandLine('chmod', '0600', adminSocket));
+  }
+  report.checked.push('the directories and permissions of the sockets');
 }
 
 /** Finds places for which the daemon refuses to make a socket. It does not check the service manager's. */
-function exposed(installation: Installation): Finding[] {
+function checkPlaces(report: Report, installation: Installation): void {
   const { socket, trustedSocket, adminSocket, dataPath } = installation.loaded.config.server;
   // DATA_PATH belongs to the daemon's user.
   const daemon = statusOf(dataPath)?.uid;
   const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
-  const told = new Map<string, Finding>();
+  const known = new Set<string>();
   for (const [key, path] of Object.entries(paths)) {
     const exposure = exposureOf(path, daemon);
-    if (exposure === null || told.has(exposure.words)) continue;
+    if (exposure === null || known.has(exposure.words)) continue;
     const { words, directory, isSticky } = exposure;
-    const message = `${printable(words)}, and so can replace the socket ${key}, ${printable(path)}`;
+    known.add(words);
     const mend = isSticky
       ? setKey(installation, 'server', key, `/run/softquota/${basename(path)}`, 'restart')
       : commandLine('chmod', 'o-w', directory);
-    told.set(words, makeFinding('exposed', message, mend));
+    const message = `${printable(words)}, and so can replace the socket ${key}, ${printable(path)}`;
+    report.found('exposed', message, mend);
   }
-  return [...told.values()];
 }
 
 /** Returns true if everybody may pass through all directories above. */

@@ -18,33 +18,33 @@ import { encodePath } from '../layout/index.ts';
 import { unitFolders } from '../supervised.ts';
 import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, type HookUser, type Installation, restart } from './installation.ts';
+import { type HookUser, type Installation, type Report, restart } from './installation.ts';
 import { statusOf } from './paths.ts';
 import { type Blocked, blockedFor, blockedWords, mayAskFor } from './rights.ts';
 
-/** `heard`: the daemon has reported its own findings, those about the forge among them. */
-export async function checkForge({ loaded, context }: Installation, heard: boolean): Promise<CheckResult> {
+/** `isHeard`: the daemon has reported its own findings, those about the forge among them. */
+export async function checkForge(
+  report: Report,
+  { loaded, context }: Installation,
+  isHeard: boolean,
+): Promise<void> {
   const { forge, server } = loaded.config;
-  if (forge === null || heard) return { findings: [] };
+  if (forge === null || isHeard) return;
   // DATA_PATH belongs to the daemon's user.
   const user = statusOf(server.dataPath);
-  const missed: string[] = [];
-  const findings: Finding[] = [];
-  if (user !== null && mayAskFor(context.uid, user)) {
-    findings.push(...(await forgeReadFindings(forge, user, process.env)));
-  } else if (user !== null) {
-    missed.push(`whether ${printable(userWords(user.uid))} can read the forge's database`);
-  }
+  if (user !== null && mayAskFor(context.uid, user))
+    report.findings.push(...(await forgeReadFindings(forge, user, process.env)));
+  else if (user !== null)
+    report.missed.push(`whether ${printable(userWords(user.uid))} can read the forge's database`);
   try {
     const { database } = await probeForge(forge, process.env);
-    return { findings, missed, checked: [`the forge's database, ${database}, and its tables`] };
+    report.checked.push(`the forge's database, ${database}, and its tables`);
   } catch (error) {
     if (!(error instanceof ForgeFault)) throw error;
     const isOther = error.code === 'rights' && user !== null && user.uid !== context.uid && context.uid !== 0;
     // The daemon's user may read files that this user may not.
-    if (isOther) return { findings, missed: [...missed, "the forge's database"] };
-    findings.push(makeFinding('forge_away', printable(error.message), error.mend));
-    return { findings, missed };
+    if (isOther) report.missed.push("the forge's database");
+    else report.found('forge_away', printable(error.message), error.mend);
   }
 }
 

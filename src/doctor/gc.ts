@@ -8,11 +8,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeOf } from '../accounts.ts';
 import { readIniText } from '../forge/index.ts';
-import { makeFinding } from '../health/index.ts';
 import { configValue, encodePath } from '../layout/index.ts';
-import { counted, printable } from '../text.ts';
-import type { Finding } from '../wire/index.ts';
-import { asUser, type CheckResult, type HostContext, type Installation, setKey } from './installation.ts';
+import { counted, formatCount, printable } from '../text.ts';
+import { asUser, type HostContext, type Installation, type Report, setKey } from './installation.ts';
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
@@ -21,29 +19,19 @@ const mostLoose = 6700;
 const mostPacks = 50;
 const sampled = 'objects/17';
 
-export function checkGc(context: HostContext, repositories: readonly Repository[]): CheckResult {
-  return {
-    findings: repositories.flatMap(repository => neglected(context, repository)),
-    checked: ['their gc'],
-  };
-}
-
-function neglected(context: HostContext, { path, user }: Repository): Finding[] {
-  const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
-  if (existsSync(encodePath(`${path}/gc.log`))) {
-    const message = `${printable(path)}: the last automatic gc failed (gc.log says why), and git runs no other until the error is fixed`;
-    return [makeFinding('gc_failing', message, collect)];
+export function checkGc(report: Report, context: HostContext, repositories: readonly Repository[]): void {
+  for (const { path, user } of repositories) {
+    const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
+    const loose = namesIn(`${path}/${sampled}`, /^[0-9a-f]+$/) * 256;
+    const packs = namesIn(`${path}/objects/pack`, /\.pack$/) - namesIn(`${path}/objects/pack`, /\.keep$/);
+    if (existsSync(encodePath(`${path}/gc.log`))) {
+      const message = `${printable(path)}: the last automatic gc failed (gc.log says why), and git runs no other until the error is fixed`;
+      report.found('gc_failing', message, collect);
+    } else if (loose > mostLoose)
+      report.found('gc_missing', `${printable(path)}: about ${formatCount(loose)} loose objects`, collect);
+    else if (packs > mostPacks) report.found('gc_missing', `${printable(path)}: ${packs} packs`, collect);
   }
-  const loose = namesIn(`${path}/${sampled}`, /^[0-9a-f]+$/) * 256;
-  if (loose > mostLoose) {
-    const message = `${printable(path)}: about ${loose.toLocaleString('en-US')} loose objects`;
-    return [makeFinding('gc_missing', message, collect)];
-  }
-  const packs = namesIn(`${path}/objects/pack`, /\.pack$/) - namesIn(`${path}/objects/pack`, /\.keep$/);
-  if (packs > mostPacks) {
-    return [makeFinding('gc_missing', `${printable(path)}: ${packs} packs`, collect)];
-  }
-  return [];
+  report.checked.push('their gc');
 }
 
 function namesIn(path: string, pattern: RegExp): number {
@@ -77,33 +65,28 @@ const mostScheduled = 1000;
 const mostBytes = 1024 * 1024;
 
 export function checkCollection(
+  report: Report,
   installation: Pick<Installation, 'loaded'>,
   repositories: readonly Repository[],
   places: CollectionPlaces = usualPlaces,
-): CheckResult {
+): void {
   const { reclaim, forge } = installation.loaded.config;
   // GitLab collects garbage itself; the daemon reports a missing worker.
-  if (reclaim.run === 'gc' || forge?.kind === 'gitlab') return { findings: [] };
+  if (reclaim.run === 'gc' || forge?.kind === 'gitlab') return;
   const found = repositories.flatMap(repository => {
     const switchedOff = whereSwitchedOff(repository, places);
     return switchedOff === null ? [] : [{ repository, switchedOff }];
   });
-  if (found.length === 0 || (forge !== null && collectsByCron(forge.configFile)) || isScheduled(places)) {
-    return { findings: [] };
-  }
+  if (found.length === 0 || (forge !== null && collectsByCron(forge.configFile)) || isScheduled(places))
+    return;
   const mend = setKey(installation, 'reclaim', 'RUN', 'gc', 'restart');
-  const causes = Map.groupBy(found, ({ switchedOff }) => switchedOff);
-  return {
-    findings: [...causes].map(([cause, [first, ...others]]): Finding => {
-      const path = printable(first?.repository.path ?? '');
-      const where =
-        others.length === 0
-          ? path
-          : `${path} and ${counted(others.length, 'other repository', 'other repositories')}`;
-      const message = `${where}: nothing collects garbage, so what is deleted is never freed: ${printable(cause)}, and no worker does it`;
-      return makeFinding('gc_missing', message, mend);
-    }),
-  };
+  for (const [cause, [first, ...others]] of Map.groupBy(found, ({ switchedOff }) => switchedOff)) {
+    const path = printable(first?.repository.path ?? '');
+    const more = counted(others.length, 'other repository', 'other repositories');
+    const where = others.length === 0 ? path : `${path} and ${more}`;
+    const message = `${where}: nothing collects garbage, so what is deleted is never freed: ${printable(cause)}, and no worker does it`;
+    report.found('gc_missing', message, mend);
+  }
 }
 
 /** The setting that keeps git from collecting garbage after a push; null if there is none. */

@@ -15,10 +15,9 @@ import {
   programFolders,
   type RepositoryStatus,
 } from '../git/index.ts';
-import { commandLine, makeFinding } from '../health/index.ts';
+import { commandLine } from '../health/index.ts';
 import { printable } from '../text.ts';
-import type { Finding } from '../wire/index.ts';
-import { asUser, type CheckResult, type HookUser, type HostContext } from './installation.ts';
+import { asUser, type HookUser, type HostContext, type Report } from './installation.ts';
 import { beginningOf, filesBelow, isClosed, isFile } from './paths.ts';
 import type { Repository } from './repositories.ts';
 import { mayAskFor } from './rights.ts';
@@ -28,24 +27,14 @@ const leastGit = [2, 11] as const;
 const timeoutMs = 10_000;
 
 /** `gits`: the programs in `[reclaim] GIT`. */
-export async function checkPrograms(gits: readonly string[]): Promise<CheckResult> {
-  const parts = await Promise.all([client(), git(gits)]);
-  return {
-    findings: parts.flatMap(part => part.findings),
-    checked: [[...parts.map(part => part.is), `Node.js ${process.versions.node}`].join(', ')],
-  };
-}
-
-interface Program {
-  readonly is: string;
-  readonly findings: readonly Finding[];
-}
-
-async function client(): Promise<Program> {
-  const found = await findClient();
-  if (found !== null) return { is: found, findings: [] };
-  const message = `neither nc nor curl in ${programFolders.join(', ')} can ask the gate, so no hook can`;
-  return { is: 'no client', findings: [makeFinding('program_missing', message, installing('curl'))] };
+export async function checkPrograms(report: Report, gits: readonly string[]): Promise<void> {
+  const client = await findClient();
+  if (client === null) {
+    const message = `neither nc nor curl in ${programFolders.join(', ')} can ask the gate, so no hook can`;
+    report.found('program_missing', message, installing('curl'));
+  }
+  const git = await checkGit(report, gits);
+  report.checked.push(`${client ?? 'no client'}, ${git}, Node.js ${process.versions.node}`);
 }
 
 async function gitsOfHost() {
@@ -76,25 +65,25 @@ export async function missingGits(
   };
 }
 
-async function git(given: readonly string[]): Promise<Program> {
-  const all = await gitsOfHost();
-  const [first] = all;
+/** Returns the usual git in words. */
+async function checkGit(report: Report, given: readonly string[]): Promise<string> {
+  const [first] = await gitsOfHost();
   const mend = installing('git');
-  if (first === undefined)
-    return { is: 'no git', findings: [makeFinding('program_missing', 'git is not installed', mend)] };
-  const is = `git ${first.number}`;
-  const findings: Finding[] = [];
+  if (first === undefined) {
+    report.found('program_missing', 'git is not installed', mend);
+    return 'no git';
+  }
   const [major = 0, minor = 0] = first.number.split('.').map(Number);
   if (major < leastGit[0] || (major === leastGit[0] && minor < leastGit[1])) {
-    const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
-    findings.push(makeFinding('program_missing', message, mend));
+    const message = `git ${first.number} has no quarantine: the objects of a refused push stay on the disk`;
+    report.found('program_missing', message, mend);
   }
   const missing = await missingGits(given);
   if (missing !== null) {
     const line = `in app.ini set [reclaim] GIT = ${missing.value}; then restart the worker`;
-    findings.push(makeFinding('other_git', missing.words, line));
+    report.found('other_git', missing.words, line);
   }
-  return { is, findings };
+  return `git ${first.number}`;
 }
 
 const managers = [
@@ -140,21 +129,21 @@ const mostBytes = 256 * 1024;
 const deepest = 4;
 
 export async function checkGitSetup(
+  report: Report,
   context: HostContext,
   users: readonly HookUser[],
-  places: readonly string[] = usualPlaces,
-): Promise<CheckResult> {
+): Promise<void> {
   const all = [...new Map(users.map(user => [user.uid, user])).values()];
   const asked = all.filter(user => mayAskFor(context.uid, user));
   const homes = asked.flatMap(({ uid }) => homeOf(uid) ?? []);
   const own = homes.flatMap(home => [`${home}/.gitolite.rc`, `${home}/.ssh/authorized_keys`]);
-  const files = [...places.flatMap(place => filesBelow(place, deepest)), ...own].slice(0, mostFiles);
-  const unread = await Promise.all(asked.map(user => configuration(context, user)));
-  return { findings: [...unread.flat(), ...files.flatMap(namedIn)] };
+  const files = [...usualPlaces.flatMap(place => filesBelow(place, deepest)), ...own].slice(0, mostFiles);
+  await Promise.all(asked.map(user => checkConfiguration(report, context, user)));
+  for (const file of files) checkNamed(report, file);
 }
 
 /** Checks that git can read its configuration as this user: else git does nothing, and no hook runs. */
-async function configuration(context: HostContext, user: HookUser): Promise<readonly Finding[]> {
+async function checkConfiguration(report: Report, context: HostContext, user: HookUser): Promise<void> {
   const HOME = homeOf(user.uid) ?? '/nonexistent';
   const as = context.uid === user.uid ? {} : { user };
   try {
@@ -163,77 +152,68 @@ async function configuration(context: HostContext, user: HookUser): Promise<read
       env: { HOME, LC_ALL: 'C' },
       ...as,
     });
-    if (status === 0) return [];
+    if (status === 0) return;
     const file = /'(\/[^']+)': Permission denied/.exec(complaint)?.[1];
     const message = `git does nothing as ${userWords(user.uid)}: ${complaint}`;
     const mend = file === undefined ? 'correct the file that git names' : commandLine('chmod', 'a+r', file);
-    return [makeFinding('git_config', printable(message), mend)];
+    report.found('git_config', printable(message), mend);
   } catch {
-    return []; // without git there is a finding already
+    // Without git there is a finding already.
   }
 }
 
-function namedIn(file: string): readonly Finding[] {
+function checkNamed(report: Report, file: string): void {
   const lines = beginningOf(file, { mostBytes, follow: true }).split('\n');
-  return lines.flatMap((line, index) => {
-    if (/^\s*#/.test(line)) return [];
+  for (const [index, line] of lines.entries()) {
+    if (/^\s*#/.test(line)) continue;
     const named = [...line.matchAll(/\bGIT_EXEC_PATH[=\s"']+(\/[^\s"':;]+)/g)].map(([, path = '']) => path);
     const ofHooks = line.split(/[\s"'=:;]/).filter(isOfHooks);
-    return [...new Set([...named, ...ofHooks])]
-      .filter(path => !existsSync(path))
-      .map(path => missing(`${file}:${index + 1}`, path));
-  });
+    for (const path of new Set([...named, ...ofHooks])) {
+      if (existsSync(path)) continue;
+      const message = `${printable(`${file}:${index + 1}`)} names ${printable(path)}, which is not there: git runs as if softquota were not`;
+      report.found('named_missing', message, namedMend);
+    }
+  }
 }
+
+const namedMend =
+  'write /usr/lib/softquota/hooks/receive-pack, where every installation has it; then restart the program';
 
 function isOfHooks(word: string): boolean {
   const at = word.startsWith('/') ? word.indexOf('softquota') : -1;
   return at !== -1 && word.slice(at).includes('/hooks/') && !word.endsWith('/hooks/');
 }
 
-function missing(where: string, path: string): Finding {
-  const message = `${printable(where)} names ${printable(path)}, which is not there: git runs as if softquota were not`;
-  const mend =
-    'write /usr/lib/softquota/hooks/receive-pack, where every installation has it; then restart the program';
-  return makeFinding('named_missing', message, mend);
-}
-
 const key = 'receive.certNonceSeed';
 
 /** Checks the configurations of the repositories, of their owners, and of the system. */
 export async function checkSignedPushes(
+  report: Report,
   context: HostContext,
   repositories: readonly Repository[],
   statuses: readonly RepositoryStatus[],
-): Promise<CheckResult> {
-  const findings: Finding[] = [];
-  const missed: string[] = [];
+): Promise<void> {
+  const signed = (from: string, mend: string): void => {
+    const message = `${printable(from)} offers signed pushes to clients (${key}): the certificate of a push is kept even if the push is refused`;
+    report.found('signed_pushes', message, mend);
+  };
+  const unset = (uid: number, file: string): string =>
+    asUser(context, uid, 'git', 'config', '--file', file, '--unset-all', key);
   for (const [index, { path, user }] of repositories.entries()) {
     const status = statuses[index];
     if (status === undefined || 'fault' in status || !status.signedPushes) continue;
-    findings.push(signed(`${path}/config`, unset(context, user.uid, `${path}/config`)));
+    signed(`${path}/config`, unset(user.uid, `${path}/config`));
   }
   for (const user of new Map(repositories.map(one => [one.user.uid, one.user])).values()) {
     const { uid } = user;
     const home = homeOf(uid);
     if (home === null) continue;
     for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
-      if (isClosed(file)) missed.push(printable(file));
+      if (isClosed(file)) report.missed.push(printable(file));
       else if (isFile(file) && (await configSetting({ file, owner: user }, key)) !== null)
-        findings.push(signed(file, unset(context, uid, file)));
+        signed(file, unset(uid, file));
     }
   }
-  if (repositories.length > 0 && (await configSetting('system', key)) !== null) {
-    const mend = commandLine('git', 'config', '--system', '--unset-all', key);
-    findings.push(signed("the system's configuration", mend));
-  }
-  return { findings, missed };
-}
-
-function signed(from: string, mend: string): Finding {
-  const message = `${printable(from)} offers signed pushes to clients (${key}): the certificate of a push is kept even if the push is refused`;
-  return makeFinding('signed_pushes', message, mend);
-}
-
-function unset(context: HostContext, uid: number, file: string): string {
-  return asUser(context, uid, 'git', 'config', '--file', file, '--unset-all', key);
+  if (repositories.length > 0 && (await configSetting('system', key)) !== null)
+    signed("the system's configuration", commandLine('git', 'config', '--system', '--unset-all', key));
 }

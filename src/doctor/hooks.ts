@@ -9,11 +9,10 @@
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { homeOf } from '../accounts.ts';
 import * as git from '../git/index.ts';
-import { commandLine, makeFinding } from '../health/index.ts';
+import { commandLine } from '../health/index.ts';
 import { encodePath, noexecMountAt } from '../layout/index.ts';
-import { counted, printable } from '../text.ts';
-import type { Finding } from '../wire/index.ts';
-import { asUser, type CheckResult, type Installation, softquota } from './installation.ts';
+import { counted, formatCount, printable } from '../text.ts';
+import { asUser, type Installation, type Report, softquota } from './installation.ts';
 import { isSamePath } from './paths.ts';
 import type { Repositories, Repository } from './repositories.ts';
 import type { RunHook } from './rights.ts';
@@ -28,12 +27,13 @@ interface Fault {
 
 type ReadStatus = Exclude<git.RepositoryStatus, { readonly fault: string }>;
 
-/** `run`: the hooks that git runs in repositories that are protected. */
+/** Returns the hooks that git runs in repositories that are protected. */
 export async function checkHooks(
+  report: Report,
   installation: Installation,
   { close, count, roots, whole }: Repositories,
   statuses: readonly git.RepositoryStatus[],
-): Promise<CheckResult & { readonly run: readonly RunHook[] }> {
+): Promise<readonly RunHook[]> {
   const { context } = installation;
   const faults: Fault[] = [];
   const run: RunHook[] = [];
@@ -61,14 +61,12 @@ export async function checkHooks(
     const what = 'is of release 0.1; this version reads it only at installation';
     faults.push({ code: 'hook', repository: context.hookConf, what, mend });
   }
-  const some = close.length < count ? `, ${close.length.toLocaleString('en-US')} of them in detail` : '';
+  tellFaults(report, installation, faults, rootPaths);
+  const some = close.length < count ? `, ${formatCount(close.length)} of them in detail` : '';
   const more = whole ? '' : ' (more exist; the search ended after its time limit)';
   const by = clients.size === 0 ? '' : `; they ask by ${[...clients.keys()].sort().join(' and ')}`;
-  return {
-    run,
-    findings: grouped(installation, faults, rootPaths),
-    checked: [`the hooks of ${counted(count, 'repository', 'repositories')}${some}${more}${by}`],
-  };
+  report.checked.push(`the hooks of ${counted(count, 'repository', 'repositories')}${some}${more}${by}`);
+  return run;
 }
 
 function filesOf({ path, user }: Repository, { hooks, hooksPath }: ReadStatus): RunHook[] {
@@ -175,18 +173,23 @@ const mostNamed = 10;
  * Makes one finding for each fault that several repositories share. Faults with fixes of their own come last,
  * since only the first of many findings are shown.
  */
-function grouped({ context }: Installation, faults: readonly Fault[], roots: readonly string[]): Finding[] {
+function tellFaults(
+  report: Report,
+  { context }: Installation,
+  faults: readonly Fault[],
+  roots: readonly string[],
+): void {
   const groups = Map.groupBy(faults, ({ code, what, mend }) =>
     // One command may fix hooks with different faults.
     JSON.stringify([code, mend, code === 'hook' ? what : '']),
   );
   const largest = [...groups.values()].sort((a, b) => b.length - a.length);
-  return largest.flatMap(group => {
+  for (const group of largest) {
     const [first] = group;
-    if (first === undefined) return [];
+    if (first === undefined) continue;
     const others = group.length === 1 ? '' : ` (and ${group.length - 1} more)`;
     const message = `${printable(first.repository)}: ${printable(first.what)}${others}`;
     const places = group.length <= mostNamed ? group.map(({ repository }) => repository) : roots;
-    return [makeFinding(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places))];
-  });
+    report.found(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places));
+  }
 }

@@ -1,11 +1,11 @@
 /**
- * The input of doctor (the configuration, the clients of the daemon, and doctor's user), the result of a
- * check, and the texts of fixes: shell commands, and keys to set in app.ini.
+ * The input of doctor (the configuration, the clients of the daemon, and doctor's user), the report to which
+ * each check adds, and the texts of fixes: shell commands, and keys to set in app.ini.
  */
 
 import { userName } from '../accounts.ts';
 import { type LoadedConfig, type RefusedConfig, variableOf } from '../config/index.ts';
-import { commandLine } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import { isSupervised } from '../supervised.ts';
 import type { Finding } from '../wire/index.ts';
 
@@ -46,19 +46,21 @@ export interface HookUser {
   readonly gid: number;
 }
 
-export interface CheckResult {
-  readonly findings: readonly Finding[];
-  readonly checked?: readonly string[];
+export class Report {
+  readonly findings: Finding[] = [];
+  readonly checked: string[] = [];
   /** Things that this user has no permission to check. */
-  readonly missed?: readonly string[];
-}
+  readonly missed: string[] = [];
 
-export function together(parts: readonly CheckResult[]): Required<CheckResult> {
-  return {
-    findings: parts.flatMap(part => part.findings),
-    checked: parts.flatMap(part => part.checked ?? []),
-    missed: parts.flatMap(part => part.missed ?? []),
-  };
+  found(...finding: Parameters<typeof makeFinding>): void {
+    this.findings.push(makeFinding(...finding));
+  }
+
+  add({ findings, checked, missed }: Report): void {
+    this.findings.push(...findings);
+    this.checked.push(...checked);
+    this.missed.push(...missed);
+  }
 }
 
 /** A command of softquota for the same installation. */

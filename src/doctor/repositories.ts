@@ -1,7 +1,7 @@
 /**
  * Finds the repositories of this host: those that templates match, those below or beside the storage roots
- * that none matches, and folders inside of repositories that git would take for repositories. Chooses a part
- * that is checked closely, if there are very many.
+ * that none matches, replicas of a Gitaly Cluster among them, and folders inside of repositories that git
+ * would take for repositories. Chooses a part that is checked closely, if there are very many.
  *
  * The search lists the directories above repositories once, and ends after `mostMs`.
  */
@@ -11,11 +11,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import type { Config } from '../config/index.ts';
 import { isOurs } from '../git/index.ts';
-import { commandLine, makeFinding } from '../health/index.ts';
+import { commandLine } from '../health/index.ts';
 import {
   configValue,
   discover,
   encodePath,
+  isWithin,
   locateByMounts,
   mountsNow,
   parseTemplate,
@@ -24,17 +25,16 @@ import {
   type StorageKind,
 } from '../layout/index.ts';
 import { counted, printable } from '../text.ts';
-import type { Finding } from '../wire/index.ts';
 import {
   asUser,
-  type CheckResult,
   type HookUser,
   type HostContext,
   type Installation,
+  type Report,
   setKey,
   softquota,
 } from './installation.ts';
-import { entriesIn, fileText } from './paths.ts';
+import { entriesIn, fileText, isDirectory } from './paths.ts';
 
 export interface Repository {
   readonly path: string;
@@ -213,11 +213,11 @@ const mostOfOne = 2000;
 const mostOfAll = 100_000;
 
 export function checkInnerRepositories(
+  report: Report,
   context: HostContext,
   repositories: readonly Repository[],
-): CheckResult {
+): void {
   let left = mostOfAll;
-  const findings: Finding[] = [];
   for (const { path, user } of repositories) {
     for (const below of ['refs', 'logs', 'modules']) {
       const { inner, looked } = innerBelow(`${path}/${below}`, Math.min(left, mostOfOne));
@@ -233,13 +233,10 @@ export function checkInnerRepositories(
           : below === 'refs'
             ? asUser(context, user.uid, 'git', '-C', path, 'update-ref', '-d', `${name}/HEAD`)
             : asUser(context, user.uid, 'rm', `${first}/HEAD`);
-      findings.push(makeFinding('inner_repository', message, mend));
+      report.found('inner_repository', message, mend);
     }
   }
-  return {
-    findings,
-    checked: [`the folders inside of ${counted(repositories.length, 'repository', 'repositories')}`],
-  };
+  report.checked.push(`the folders inside of ${counted(repositories.length, 'repository', 'repositories')}`);
 }
 
 function innerBelow(root: string, most: number): { inner: readonly string[]; looked: number } {
@@ -263,22 +260,19 @@ const gitoliteAdmin = 'gitolite-admin.git';
 type UnmanagedCode = 'unknown_repository' | 'unmanaged_repository';
 
 export function checkUnmanaged(
+  report: Report,
   installation: Installation,
   { unmanaged, workingTrees, roots }: Repositories,
-): CheckResult {
+): void {
   // This repository has gitolite's own configuration: it has no owner, and cannot be moved.
   const found = unmanaged.filter(path => basename(path) !== gitoliteAdmin);
   const hooked = found.filter(isMeantToAsk);
   const others = found.filter(path => !isMeantToAsk(path));
   const unasked = 'has the hooks, but is not matched by any PATH, so every push is allowed';
-  return {
-    findings: [
-      ...told('unknown_repository', hooked, unasked),
-      ...told('unmanaged_repository', others, 'not matched by any PATH, so not counted'),
-      ...told('unmanaged_repository', workingTrees, 'the working tree of a repository, which is not counted'),
-    ],
-    checked: [counted(roots.length, 'storage root', 'storage roots')],
-  };
+  tell('unknown_repository', hooked, unasked);
+  tell('unmanaged_repository', others, 'not matched by any PATH, so not counted');
+  tell('unmanaged_repository', workingTrees, 'the working tree of a repository, which is not counted');
+  report.checked.push(counted(roots.length, 'storage root', 'storage roots'));
 
   /** Excludes links of gitolite, which puts the hooks into all of its repositories. */
   function isMeantToAsk(path: string): boolean {
@@ -286,11 +280,11 @@ export function checkUnmanaged(
     return hook !== null && (!hook.isLink || templateFor(path, roots) !== null);
   }
 
-  function told(code: UnmanagedCode, paths: readonly string[], what: string): Finding[] {
+  function tell(code: UnmanagedCode, paths: readonly string[], what: string): void {
     const [first] = paths;
-    if (first === undefined) return [];
+    if (first === undefined) return;
     const more = paths.length === 1 ? '' : ` (and ${paths.length - 1} more)`;
-    return [makeFinding(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
+    report.found(code, `${printable(first)}: ${what}${more}`, mendFor(first, code));
   }
 
   function mendFor(path: string, code: UnmanagedCode): string {
@@ -334,4 +328,36 @@ function templateFor(path: string, roots: Repositories['roots']): string | null 
   if (names.length < 2) return null;
   const template = `${root}/{owner}/{repo}${path.endsWith('.git') ? '.git' : ''}`;
   return parseTemplate(template).ok ? template : null;
+}
+
+/** Finds replicas of a Gitaly Cluster that no PATH leads to, or whose owners nobody can tell. */
+export function checkCluster(
+  report: Report,
+  installation: Installation,
+  { roots }: Pick<Repositories, 'roots'>,
+): void {
+  const { forge, storages } = installation.loaded.config;
+  const paths = roots.map(({ path }) => path);
+  const isCovered = (tree: string) => paths.some(path => isWithin(path, tree) || isWithin(tree, path));
+  const templates = storages.find(({ kind }) => kind === 'repos')?.templates ?? [];
+  const asksForge = storages.some(({ kind, owner }) => kind === 'repos' && owner.by === 'forge');
+  for (const tree of new Set(paths.flatMap(treesBeside))) {
+    const what = `${printable(tree)}: replicas of a Gitaly Cluster`;
+    if (!isCovered(tree)) {
+      const value = [...templates, `${tree}/*/*/{repo}`].join(', ');
+      const mend = setKey(installation, 'storage.repos', 'PATH', value, 'reload');
+      report.found('unmanaged_repository', `${what} that no PATH matches, so they do not count`, mend);
+    } else if (asksForge && forge !== null && forge.praefect === null) {
+      const mend =
+        'set [forge] PRAEFECT and PRAEFECT_STORAGE, as docs/forges/gitlab.md says; then restart the daemon';
+      report.found('forge_unowned', `${what}, which count for nobody without [forge] PRAEFECT`, mend);
+    }
+  }
+}
+
+/** The directories of replicas on the storage of a Gitaly in which a root lies. */
+function treesBeside(root: string): readonly string[] {
+  const storage = /^(.*)\/@(?:hashed|snippets|pools|cluster)(?:\/|$)/.exec(root)?.[1];
+  if (storage === undefined) return [];
+  return ['repositories', 'pools'].map(name => `${storage}/@cluster/${name}`).filter(isDirectory);
 }

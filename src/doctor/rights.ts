@@ -16,13 +16,12 @@ import {
   userWords,
 } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
-import { commandLine, makeFinding } from '../health/index.ts';
+import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text.ts';
-import type { Finding } from '../wire/index.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
-import { type CheckResult, type HookUser, type Installation, setKey } from './installation.ts';
+import { type HookUser, type Installation, type Report, setKey } from './installation.ts';
 import { physical } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
@@ -117,10 +116,11 @@ const atATime = 8;
  * the socket. `hooks`: hooks that git runs, and that their repository's owner has to be able to run.
  */
 export async function checkReachability(
+  report: Report,
   installation: Installation,
   repositories: readonly Repository[],
   hooks: readonly RunHook[],
-): Promise<CheckResult> {
+): Promise<void> {
   const { loaded, context } = installation;
   const { socket } = loaded.config.server;
   const users: readonly HookUser[] = [
@@ -129,7 +129,7 @@ export async function checkReachability(
   ];
   const all = [...new Map(users.map(user => [user.uid, user])).values()];
   const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
-  const told = new Map<string, Finding>();
+  const told = new Set<string>();
   for (let at = 0; at < asked.length; at += atATime) {
     const blocks = await Promise.all(
       asked.slice(at, at + atATime).map(user => {
@@ -139,27 +139,20 @@ export async function checkReachability(
       }),
     );
     for (const block of blocks.flat()) {
-      const finding = blockFinding(installation, block);
+      const because = block.at === block.target ? '' : `, on the way to ${printable(block.target)}`;
+      const code = block.target === socket ? 'gate_blocked' : 'hook_blocked';
+      const mend = block.at === socket ? socketMend(installation, block) : grant(block);
       // One fix opens the path for all users, unless it names a user.
-      const key = `${finding.code} ${block.at} ${finding.mend}`;
-      if (!told.has(key)) told.set(key, finding);
+      const key = `${code} ${block.at} ${mend}`;
+      if (!told.has(key)) report.found(code, `${blockedWords(block)}${because}`, mend);
+      told.add(key);
     }
   }
   const missed = all.filter(user => !mayAskFor(context.uid, user)).map(({ uid }) => userWords(uid));
   const names = asked.map(({ uid }) => printable(userWords(uid))).join(', ');
   const others = printable(missed.slice(0, 3).join(', '));
-  return {
-    findings: [...told.values()],
-    checked: names === '' ? [] : [`the permissions of ${names}`],
-    missed: others === '' ? [] : [`whether ${others} can use the gate's socket`],
-  };
-}
-
-function blockFinding(installation: Installation, block: Blocked): Finding {
-  const because = block.at === block.target ? '' : `, on the way to ${printable(block.target)}`;
-  const isGate = block.target === installation.loaded.config.server.socket;
-  const mend = isGate && because === '' ? socketMend(installation, block) : grant(block);
-  return makeFinding(isGate ? 'gate_blocked' : 'hook_blocked', `${blockedWords(block)}${because}`, mend);
+  if (names !== '') report.checked.push(`the permissions of ${names}`);
+  if (others !== '') report.missed.push(`whether ${others} can use the gate's socket`);
 }
 
 /** A fix that outlasts a restart, at which the daemon makes its socket again. */

@@ -2,10 +2,9 @@
 
 import { join } from 'node:path';
 import t from 'tap';
-import { checkCluster } from '../../src/doctor/cluster.ts';
-import { lookForRepositories } from '../../src/doctor/repositories.ts';
+import { checkCluster, lookForRepositories } from '../../src/doctor/repositories.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { installationIn } from './folder.ts';
+import { findingsOf, installationIn } from './folder.ts';
 import { repository } from './survey/world.ts';
 
 t.test('replicas that no PATH matches, or that no PRAEFECT attributes, are named', async t => {
@@ -13,7 +12,8 @@ t.test('replicas that no PATH matches, or that no PRAEFECT attributes, are named
   const found = (paths: string, forge = '', owner = 'OWNER = forge\n') => {
     const ini = `[storage.repos]\nPATH = ${paths}\n${owner}[forge]\nKIND = gitlab\nDATABASE = postgres://a:b@c/d\n${forge}`;
     const installation = installationIn(folder, ini);
-    return checkCluster(installation, lookForRepositories(installation.loaded.config)).findings;
+    const found = lookForRepositories(installation.loaded.config);
+    return findingsOf(report => checkCluster(report, installation, found));
   };
   const at = (name: string) => join(folder, name);
   const hashed = `${at('@hashed')}/*/*/{repo}.git`;

@@ -6,7 +6,7 @@ import type { Ask, Installation } from '../../src/doctor/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { version } from '../../src/version.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { context, installationIn } from './folder.ts';
+import { context, installationIn, reportOf } from './folder.ts';
 
 function installation(t: Test, admin: Ask, configOption: string | null = null): Installation {
   const about = { admin, gate: admin, context: { ...context, configOption } };
@@ -27,11 +27,15 @@ const failing =
   };
 
 t.test('a daemon that is well is heard, and nothing is wrong', async t => {
-  t.match(await checkDaemon(installation(t, answering())), { heard: true, findings: [] });
+  const { findings } = await reportOf(async report =>
+    t.equal(await checkDaemon(report, installation(t, answering())), true),
+  );
+  t.strictSame(findings, []);
 });
 
 t.test('a daemon of another version is named', async t => {
-  const { findings } = await checkDaemon(installation(t, answering({ version: '0.0.1' })));
+  const older = installation(t, answering({ version: '0.0.1' }));
+  const { findings } = await reportOf(report => checkDaemon(report, older));
   t.match(findings, [
     { code: 'restart_needed', message: `the daemon has version 0.0.1, this command ${version}` },
   ]);
@@ -41,18 +45,20 @@ t.test("the daemon's own findings name the configuration that doctor was given",
   const findings = [
     { code: 'unread', severity: 'wrong', message: 'x', mend: 'chmod a /b && softquota scan' },
   ];
-  const looked = await checkDaemon(installation(t, answering({ findings }), '/etc/a b.ini'));
+  const named = installation(t, answering({ findings }), '/etc/a b.ini');
+  const looked = await reportOf(report => checkDaemon(report, named));
   t.match(looked.findings, [{ mend: "chmod a /b && softquota scan --config '/etc/a b.ini'" }]);
 });
 
 t.test('no daemon is a fault; one that may not be asked is only not looked at', async t => {
-  const away = await checkDaemon(installation(t, failing('unreachable')));
-  t.match(away, {
-    heard: false,
+  const look = (code: 'unreachable' | 'not_permitted') =>
+    reportOf(async report =>
+      t.equal(await checkDaemon(report, installation(t, failing(code))), false, 'it is not heard'),
+    );
+  t.match(await look('unreachable'), {
     findings: [
       { code: 'daemon_away', message: /^no luck at \/run\/\\u\{1b\}\[31m\.sock; what only the daemon knows/ },
     ],
   });
-  const closed = await checkDaemon(installation(t, failing('not_permitted')));
-  t.match(closed, { heard: false, findings: [], missed: [/^the daemon, at /] });
+  t.match(await look('not_permitted'), { findings: [], missed: [/^the daemon, at /] });
 });

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadConfig } from '../../src/config/index.ts';
-import type { Installation } from '../../src/doctor/index.ts';
+import { type Installation, Report } from '../../src/doctor/installation.ts';
 
 export function write(file: string, content: string | Buffer, mode = 0o644): string {
   mkdirSync(dirname(file), { recursive: true });
@@ -29,4 +29,18 @@ export function installationIn(
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
   const ask = async () => ({ status: 200, json: [] });
   return { loaded, admin: ask, gate: ask, context, ...differing };
+}
+
+/** The report to which one check has added. */
+export async function reportOf(check: (report: Report) => unknown): Promise<Report> {
+  const report = new Report();
+  await check(report);
+  return report;
+}
+
+/** The findings of a check that waits for nothing. */
+export function findingsOf(check: (report: Report) => void): Report['findings'] {
+  const report = new Report();
+  check(report);
+  return report.findings;
 }

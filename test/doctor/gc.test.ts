@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { checkCollection, checkGc } from '../../src/doctor/gc.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { context, installationIn, write } from './folder.ts';
+import { context, findingsOf, installationIn, write } from './folder.ts';
 import { repository } from './survey/world.ts';
 
 function world(t: Test, ini = '') {
@@ -22,7 +22,7 @@ function world(t: Test, ini = '') {
   };
   const look = () => {
     const repositories = paths.map(path => ({ path, user: { uid: 4711, gid: 0 } }));
-    return checkCollection(installation, repositories, places).findings;
+    return findingsOf(report => checkCollection(report, installation, repositories, places));
   };
   return { folder, paths, app: join(folder, 'app.ini'), home, cron, places, look };
 }
@@ -83,7 +83,7 @@ t.test('the worker, a job of cron and the cron of a forge are other ways', async
 
 t.test('git itself decides by as many loose objects and packs', async t => {
   const path = repository(join(temporaryFolder(t), 'app.git'));
-  const look = () => checkGc(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
+  const look = () => findingsOf(report => checkGc(report, context, [{ path, user: { uid: 0, gid: 0 } }]));
   const loose = (count: number) => {
     for (let number = 0; number < count; number++) {
       write(join(path, 'objects/17', number.toString(16).padStart(38, '0')), '');
@@ -104,7 +104,7 @@ t.test('git itself decides by as many loose objects and packs', async t => {
 
 t.test('packs that are kept on purpose do not count', async t => {
   const path = repository(join(temporaryFolder(t), 'app.git'));
-  const look = () => checkGc(context, [{ path, user: { uid: 4711, gid: 0 } }]).findings;
+  const look = () => findingsOf(report => checkGc(report, context, [{ path, user: { uid: 4711, gid: 0 } }]));
   for (let number = 0; number < 51; number++) write(join(path, `objects/pack/pack-${number}.pack`), '');
   t.match(look(), [
     { code: 'gc_missing', message: /51 packs/, mend: /^setpriv --reuid=4711 --clear-groups git / },

@@ -5,10 +5,11 @@ import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { checkHooks } from '../../src/doctor/hooks.ts';
+import { Report } from '../../src/doctor/installation.ts';
 import { lookForRepositories } from '../../src/doctor/repositories.ts';
 import { hooksStatus, installGlobally, installHooks } from '../../src/git/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { context, git, installationIn, write } from './folder.ts';
+import { context, git, installationIn, reportOf, write } from './folder.ts';
 
 interface World {
   readonly paths: readonly string[];
@@ -16,7 +17,9 @@ interface World {
   readonly hookConf: string;
   /** Installs the hooks once more, with another socket where one is given. */
   readonly install: (socket?: string) => Promise<unknown>;
-  readonly look: () => Promise<Awaited<ReturnType<typeof checkHooks>>>;
+  readonly look: () => Promise<Report>;
+  /** The hooks that git runs in repositories that are protected. */
+  readonly run: () => Promise<Awaited<ReturnType<typeof checkHooks>>>;
 }
 
 /** Repositories with the hooks. */
@@ -31,9 +34,10 @@ async function world(t: Test, names: readonly string[] = ['a', 'b', 'c']): Promi
   const installation = installationIn(folder, text, { context: { ...context, hookConf } });
   const install = (at = socket) => installHooks(paths, { socket: at, client: 'curl', hookConf });
   await install();
-  const look = async () =>
-    checkHooks(installation, lookForRepositories(installation.loaded.config), await hooksStatus(paths));
-  return { paths, socket, hookConf, install, look };
+  const found = lookForRepositories(installation.loaded.config);
+  const check = async (report: Report) => checkHooks(report, installation, found, await hooksStatus(paths));
+  const look = () => reportOf(check);
+  return { paths, socket, hookConf, install, look, run: () => check(new Report()) };
 }
 
 t.test('of repositories that are well it says by which program their hooks ask', async t => {
@@ -53,12 +57,12 @@ t.test('a hook that asks at another socket is found, and installing mends it', a
 });
 
 t.test('faults of one kind are one finding that names the repositories', async t => {
-  const { paths, look } = await world(t);
+  const { paths, look, run } = await world(t);
   for (const path of paths) rmSync(join(path, 'hooks/pre-receive'));
-  const { findings, run } = await look();
+  const { findings } = await look();
   t.match(findings, [{ code: 'hook', message: /there is no pre-receive hook \(and 2 more\)$/ }]);
   t.equal(findings[0]?.mend, `softquota hooks install ${paths.join(' ')}`);
-  t.strictSame(run, [], 'nothing of theirs is asked about any further');
+  t.strictSame(await run(), [], 'nothing of theirs is asked about any further');
 });
 
 t.test('different faults are told apart, those of most repositories first', async t => {

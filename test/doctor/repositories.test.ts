@@ -14,7 +14,7 @@ import {
   lookForRepositories,
 } from '../../src/doctor/repositories.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { context, git, installationIn, write } from './folder.ts';
+import { context, findingsOf, git, installationIn, write } from './folder.ts';
 import { repository } from './survey/world.ts';
 
 function configured(t: Test, template: string): { folder: string; config: Config } {
@@ -76,7 +76,8 @@ t.test('a working copy that takes pushes, and a working tree outside of all unit
   t.strictSame(unmanaged, [join(folder, 'srv/pushed/.git')]);
   t.strictSame(workingTrees, trees.slice(0, 1));
   const installation = installationIn(folder, '');
-  const { findings } = checkUnmanaged(installation, lookForRepositories(config));
+  const found = lookForRepositories(config);
+  const findings = findingsOf(report => checkUnmanaged(report, installation, found));
   t.match(findings[1], { code: 'unmanaged_repository', message: /alice\/tree: the working tree/ });
 });
 
@@ -124,7 +125,8 @@ t.test('refs that make a folder a repository are found, and go as doctor says', 
   const commit = git('-C', path, ...who, 'commit-tree', '-m', 'x', tree);
   for (const name of ['HEAD', 'objects/a', 'refs/a'])
     git('-C', path, 'update-ref', `refs/heads/x/${name}`, commit);
-  const look = () => checkInnerRepositories(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
+  const look = () =>
+    findingsOf(report => checkInnerRepositories(report, context, [{ path, user: { uid: 0, gid: 0 } }]));
   const findings = look();
   t.match(findings, [{ code: 'inner_repository', message: new RegExp(`^${path}/refs/heads/x: `) }]);
   execFileSync('sh', ['-c', `${findings[0]?.mend}`]);
@@ -134,7 +136,8 @@ t.test('refs that make a folder a repository are found, and go as doctor says', 
 t.test('a submodule repository without the hooks is found, and one with them is well', async t => {
   const path = repository(join(temporaryFolder(t), 'app.git'));
   const inner = repository(join(path, 'modules/lib'));
-  const look = () => checkInnerRepositories(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
+  const look = () =>
+    findingsOf(report => checkInnerRepositories(report, context, [{ path, user: { uid: 0, gid: 0 } }]));
   t.match(look(), [{ code: 'inner_repository', mend: `softquota hooks install ${path}` }]);
   write(join(inner, 'hooks/pre-receive'), '#!/bin/sh\n');
   t.strictSame(look(), []);

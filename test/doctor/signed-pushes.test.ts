@@ -6,7 +6,7 @@ import t from 'tap';
 import { checkPrograms, checkSignedPushes, missingGits } from '../../src/doctor/git-setup.ts';
 import { hooksStatus } from '../../src/git/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { context, git, write } from './folder.ts';
+import { context, git, reportOf, write } from './folder.ts';
 import { repository } from './survey/world.ts';
 
 t.test('a repository that asks for signed pushes is named, with what stops it', async t => {
@@ -21,7 +21,7 @@ t.test('a repository that asks for signed pushes is named, with what stops it', 
     const statuses = await hooksStatus(paths);
     const close = paths.map(path => ({ path, user: { uid: 0, gid: 0 } }));
     t.notMatch(JSON.stringify(statuses), 'secret');
-    return (await checkSignedPushes(context, close, statuses)).findings;
+    return (await reportOf(report => checkSignedPushes(report, context, close, statuses))).findings;
   };
   const findings = await look();
   t.match(findings, [{ code: 'signed_pushes', severity: 'notice' }]);
@@ -45,12 +45,13 @@ t.test('of several gits on a host those are named that the worker does not have'
   const words = new RegExp(`several versions of git: .*/git is \\d.*, ${newer} is 9\\.9\\.1`);
   t.match(await missingGits(['git']), { words, value: `git, ${newer}` });
   t.equal(await missingGits(['git', newer]), null);
-  t.match((await checkPrograms(['git'])).findings, [
+  t.match((await reportOf(report => checkPrograms(report, ['git']))).findings, [
     {
       code: 'other_git',
       message: words,
       mend: `in app.ini set [reclaim] GIT = git, ${newer}; then restart the worker`,
     },
   ]);
-  t.strictSame((await checkPrograms(['git', newer])).findings, [], 'the advice has its effect');
+  const mended = await reportOf(report => checkPrograms(report, ['git', newer]));
+  t.strictSame(mended.findings, [], 'the advice has its effect');
 });
