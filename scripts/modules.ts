@@ -64,7 +64,6 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   doctor: ['bounded', 'layout', 'forge', 'config', 'wire', 'service', 'health', 'git', 'quota'],
   daemon: [
     'quota',
-    'scan',
     'config',
     'layout',
     'policy',
