@@ -126,9 +126,10 @@ export function recordsIn(db: DatabaseSync, file: string) {
   };
 }
 
-function rowOfUnit({ reach, ...unit }: UnitRecord): UnitRow {
+function rowOfUnit(unit: UnitRecord): UnitRow {
+  const { id, name, reach } = unit;
   const [reachable, unreachable] = [reach?.reachableBytes ?? 0, reach?.unreachableBytes ?? 0];
-  return { ...unit, name: unit.name === unit.id ? null : unit.name, reachable, unreachable };
+  return { ...unit, name: name === id ? null : name, reachable, unreachable };
 }
 
 function unitOf({ reachable, unreachable, ...unit }: UnitRow): UnitRecord {
