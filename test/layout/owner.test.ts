@@ -14,8 +14,8 @@ t.test('an owner named by the path is one, whatever its characters are', async t
 });
 
 t.test('a name in the path that is not UTF-8 is nobody', async t => {
-  t.match(ownerOf({ by: 'path' }, '/unit', 'b\udcff'), { owner: null, fault: /not UTF-8/ });
-  t.match(ownerOf({ by: 'path' }, '/unit', null), { owner: null, fault: /no \{owner\}/ });
+  t.match(ownerOf({ by: 'path' }, '/unit', 'b\udcff'), { owner: null, ownerFault: /not UTF-8/ });
+  t.match(ownerOf({ by: 'path' }, '/unit', null), { owner: null, ownerFault: /no \{owner\}/ });
 });
 
 t.test('a fixed owner owns whatever the path says', async t => {
@@ -32,17 +32,17 @@ t.test('the first line of a file names the owner, without the blanks around it',
 
 t.test('a file that names nobody says why', async t => {
   const unit = emptyDirectory(t);
-  t.match(ownerOf(byFile, unit, null), { owner: null, fault: /not there/ });
+  t.match(ownerOf(byFile, unit, null), { owner: null, ownerFault: /not there/ });
   makeFile(`${unit}/owner`, '\nalice\n');
-  t.match(ownerOf(byFile, unit, null), { owner: null, fault: /first line .* not the name/ });
+  t.match(ownerOf(byFile, unit, null), { owner: null, ownerFault: /first line .* not the name/ });
   makeFile(`${unit}/owner`, `alice\n${'x'.repeat(4096 - 5)}`);
-  t.match(ownerOf(byFile, unit, null), { owner: null, fault: /over 4 KiB/ });
+  t.match(ownerOf(byFile, unit, null), { owner: null, ownerFault: /over 4 KiB/ });
 });
 
 t.test('a file that is not UTF-8 names nobody', async t => {
   const unit = emptyDirectory(t);
   execFileSync('sh', ['-c', 'printf "a\\377" > "$1/owner"', 'sh', unit]);
-  t.match(ownerOf(byFile, unit, null), { owner: null, fault: /not UTF-8/ });
+  t.match(ownerOf(byFile, unit, null), { owner: null, ownerFault: /not UTF-8/ });
 });
 
 t.test('only a regular file names an owner: no link, pipe, directory or socket', async t => {
@@ -57,7 +57,7 @@ t.test('only a regular file names an owner: no link, pipe, directory or socket',
   for (const name of ['link', 'pipe', 'directory', 'socket']) {
     const { owner, ...rest } = ownerOf({ by: 'file', name }, unit, null);
     t.equal(owner, null, name);
-    t.match(rest, { fault: /not a regular file/ }, name);
+    t.match(rest, { ownerFault: /not a regular file/ }, name);
   }
 });
 
@@ -67,10 +67,10 @@ t.test("git's configuration names the owner", async t => {
   t.same(ownerOf(byConfig, unit, null), { owner: 'alice' });
   t.match(ownerOf({ by: 'git-config', key: 'quota.team' }, unit, null), {
     owner: null,
-    fault: /no quota\.team/,
+    ownerFault: /no quota\.team/,
   });
   makeFile(`${unit}/config`, '[quota]\n\towner\n');
-  t.match(ownerOf(byConfig, unit, null), { owner: null, fault: /gives no value/ });
+  t.match(ownerOf(byConfig, unit, null), { owner: null, ownerFault: /gives no value/ });
   makeFile(`${unit}/config`, '[quota\n');
-  t.match(ownerOf(byConfig, unit, null), { owner: null, fault: /line 1/ });
+  t.match(ownerOf(byConfig, unit, null), { owner: null, ownerFault: /line 1/ });
 });

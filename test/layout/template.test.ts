@@ -11,7 +11,7 @@ function reasonAgainst(text: string): string | null {
 t.test('a template is a fixed part, and segments that stand for names', async t => {
   t.same(parseTemplate('/srv/git/{owner}/group-{repo}.git/lfs'), {
     ok: true,
-    template: {
+    value: {
       text: '/srv/git/{owner}/group-{repo}.git/lfs',
       fixed: '/srv/git',
       segments: [
@@ -33,7 +33,7 @@ t.test('the fixed part ends before the first segment with a placeholder in it', 
     '/srv/data': '/srv/data',
   };
   for (const [text, fixed] of Object.entries(cases)) {
-    t.match(parseTemplate(text), { ok: true, template: { fixed } }, text);
+    t.match(parseTemplate(text), { ok: true, value: { fixed } }, text);
   }
 });
 
