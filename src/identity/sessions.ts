@@ -309,7 +309,7 @@ export class SignedIn {
     }
   }
 
-  /** Removes ended  Never rejects: a failed removal is repeated in the next sweep. */
+  /** Removes ended sessions. Never rejects: a failed removal is repeated in the next sweep. */
   async sweep(): Promise<void> {
     const { documents, now, log } = this.#options;
     try {

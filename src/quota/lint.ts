@@ -248,10 +248,10 @@ function idleBounds(
   return groups.flatMap(group => {
     const own = members.get(group.name) ?? [];
     const isDefault = defaultGroups.includes(group.name);
-    const shared = once(() => sharedBy(own));
+    const shared = group.rules.some(isOfThings) ? sharedBy(own) : [];
     const liftedBy = (rule: CompiledRule) => {
       const byDefault = isDefault ? lifting(rule, group, defaults, settings) : null;
-      const byShared = own.length > 0 ? lifting(rule, group, shared(), settings) : null;
+      const byShared = own.length > 0 ? lifting(rule, group, shared, settings) : null;
       if ((isDefault && byDefault === null) || (own.length > 0 && byShared === null)) return null;
       if (byDefault !== null)
         return `never decides: ${quoted(byDefault)}, also a default group, always allows at least as much`;
@@ -273,37 +273,25 @@ function idleBounds(
 
 /**
  * Returns a function that finds the groups with bounds that have all of some members, at least one. Groups
- * may have 100,000 members, so each list of them is read once, and only if a bound needs it.
+ * may have 100,000 members, so each list of them is read once, and only for groups with bounds.
  */
 function sharedGroups(
   groups: readonly CompiledGroup[],
   members: ReadonlyMap<string, readonly number[]>,
 ): (own: readonly number[]) => readonly CompiledGroup[] {
-  const holdersOf = once(() => {
-    const found = new Map<number, { readonly group: CompiledGroup; readonly ids: ReadonlySet<number> }[]>();
-    for (const group of groups.filter(({ rules }) => rules.some(isOfThings))) {
-      const holder = { group, ids: new Set(members.get(group.name)) };
-      for (const id of holder.ids) {
-        const known = found.get(id);
-        if (known === undefined) found.set(id, [holder]);
-        else known.push(holder);
-      }
+  const holders = new Map<number, { readonly group: CompiledGroup; readonly ids: ReadonlySet<number> }[]>();
+  for (const group of groups.filter(({ rules }) => rules.some(isOfThings))) {
+    const holder = { group, ids: new Set(members.get(group.name)) };
+    for (const id of holder.ids) {
+      const known = holders.get(id);
+      if (known === undefined) holders.set(id, [holder]);
+      else known.push(holder);
     }
-    return found;
-  });
+  }
   return own =>
-    (holdersOf().get(own[0] ?? 0) ?? [])
+    (holders.get(own[0] ?? 0) ?? [])
       .filter(({ ids }) => own.every(id => ids.has(id)))
       .map(({ group }) => group);
-}
-
-/** Returns a function that computes a value when it is first needed, and only then. */
-function once<Value>(compute: () => Value): () => Value {
-  let found: { readonly value: Value } | undefined;
-  return () => {
-    found ??= { value: compute() };
-    return found.value;
-  };
 }
 
 /** Tells whether a rule is a bound of single repositories, pushes or files. */
