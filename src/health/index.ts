@@ -24,4 +24,4 @@ export {
   type ObservedForge,
   type ObservedWorker,
 } from './observed.ts';
-export { unownedKinds } from './unowned.ts';
+export { unownedKinds } from './sources.ts';

@@ -26,7 +26,7 @@ export interface Listed<Item> {
   readonly count: number;
 }
 
-export interface ObservedFleet {
+interface ObservedFleet {
   readonly state: FleetState;
   /** Empty while the store is away. */
   readonly advice: readonly ServerAdvice[];
