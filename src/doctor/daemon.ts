@@ -1,9 +1,16 @@
-/** Checks the daemon: its answers, version and own findings, its gate, and the free space for its data. */
+/**
+ * Checks the daemon: its configuration and the permissions of those files, its answers, version and own
+ * findings, its gate, who may use or replace its sockets, and the free space for its data.
+ */
 
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import { groupName } from '../accounts.ts';
+import * as config from '../config/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
+import { exposureOf } from '../service/index.ts';
 import { formatBytes, printable } from '../text.ts';
 import { version } from '../version.ts';
 import { finding as findingShape, versionReport } from '../wire/index.ts';
@@ -17,6 +24,125 @@ import {
   setKey,
   start,
 } from './installation.ts';
+import { modeOf, statusOf } from './paths.ts';
+
+export function checkFaults(report: Report, loaded: config.LoadedConfig | config.RefusedConfig): void {
+  if (!loaded.ok)
+    for (const fault of loaded.faults) report.found('config', config.formatFaults([fault]), mendOf(fault));
+  for (const note of loaded.notes) report.found('config_note', printable(note), '');
+}
+
+function mendOf({ file, line, section, variable }: config.ConfigFault): string {
+  if (line !== undefined || section !== undefined || variable !== undefined)
+    return 'correct this line; softquota serve --check-config shows whether errors are left';
+  if (file === undefined) return 'softquota init --config /etc/softquota/app.ini';
+  return `find out who may read it, or run doctor as root: ${commandLine('ls', '-l', file)}`;
+}
+
+const writeByAll = 0o002;
+const readByAll = 0o004;
+const sticky = 0o1000;
+
+export function checkConfigFiles(report: Report, loaded: config.LoadedConfig): void {
+  const { file } = loaded.config;
+  const { dataPath } = loaded.config.server;
+  const exposed = (message: string, mend: string): void => report.found('exposed', message, mend);
+  for (const path of file === null ? [] : [file, dirname(file)])
+    if (isOpen(path)) exposed(`anybody can write ${printable(path)}`, commandLine('chmod', 'o-w', path));
+  for (const path of secretFiles(loaded)) {
+    if (((modeOf(path) ?? 0) & readByAll) === 0) continue;
+    exposed(`anybody can read the secret in ${printable(path)}`, hiding(path, dataPath));
+  }
+  const key = join(dataPath, 'secret.key');
+  if (((modeOf(key) ?? 0) & 0o077) !== 0) {
+    const message = `other users than the daemon's can read ${printable(key)}`;
+    exposed(message, commandLine('chmod', '0600', key));
+  }
+  if (isOpen(dataPath))
+    exposed(`anybody can write into ${printable(dataPath)}`, commandLine('chmod', 'o-w', dataPath));
+  report.checked.push(`the configuration${file === null ? '' : ` in ${printable(file)}`}`);
+}
+
+/** Returns true if everybody may write the file, or replace the entries of the directory. */
+function isOpen(path: string): boolean {
+  const mode = modeOf(path) ?? 0;
+  return (mode & writeByAll) !== 0 && (mode & sticky) === 0;
+}
+
+/** The files with secret values. */
+function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
+  const secrets = given.filter(({ section, name, text }) => {
+    const key = config.findKey(section, name);
+    return text !== '' && key !== null && key.show(text) !== text;
+  });
+  return new Set(secrets.flatMap(({ origin }) => (origin.file === null ? [] : [origin.file])));
+}
+
+/** Hides a file from others. The daemon must still be able to read it: its group is that of DATA_PATH. */
+function hiding(path: string, dataPath: string): string {
+  const gid = statusOf(dataPath)?.gid;
+  const take = commandLine('chmod', 'o-rwx', path);
+  if (gid === undefined || gid === statSync(path).gid) return take;
+  return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
+}
+
+const useByAll = 0o002;
+const useByOthers = 0o022;
+
+export function checkSockets(report: Report, installation: Installation): void {
+  const { trustedSocket, adminSocket, trustedMode } = installation.loaded.config.server;
+  checkPlaces(report, installation);
+  const trusted = modeOf(trustedSocket);
+  if (trusted !== null && (trusted & useByAll) !== 0 && isReached(trustedSocket)) {
+    const mend =
+      (trustedMode & useByAll) === 0
+        ? commandLine('chmod', octal(trustedMode), trustedSocket)
+        : setKey(installation, 'server', 'TRUSTED_MODE', octal(trustedMode & 0o660), 'restart');
+    report.found('exposed', `anybody can use TRUSTED_SOCKET, ${told(trustedSocket, trusted)}`, mend);
+  }
+  const admin = modeOf(adminSocket);
+  if (admin !== null && (admin & useByOthers) !== 0) {
+    const message = `other users can use ADMIN_SOCKET, ${told(adminSocket, admin)}`;
+    report.found('exposed', message, commandLine('chmod', '0600', adminSocket));
+  }
+  report.checked.push('the directories and permissions of the sockets');
+}
+
+/** Finds places for which the daemon refuses to make a socket. It does not check the service manager's. */
+function checkPlaces(report: Report, installation: Installation): void {
+  const { socket, trustedSocket, adminSocket, dataPath } = installation.loaded.config.server;
+  // DATA_PATH belongs to the daemon's user.
+  const daemon = statusOf(dataPath)?.uid;
+  const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
+  const known = new Set<string>();
+  for (const [key, path] of Object.entries(paths)) {
+    const exposure = exposureOf(path, daemon);
+    if (exposure === null || known.has(exposure.words)) continue;
+    const { words, directory, isSticky } = exposure;
+    known.add(words);
+    const mend = isSticky
+      ? setKey(installation, 'server', key, `/run/softquota/${basename(path)}`, 'restart')
+      : commandLine('chmod', 'o-w', directory);
+    const message = `${printable(words)}, and so can replace the socket ${key}, ${printable(path)}`;
+    report.found('exposed', message, mend);
+  }
+}
+
+/** Returns true if everybody may pass through all directories above. */
+function isReached(path: string): boolean {
+  for (let at = dirname(path); at !== '/'; at = dirname(at)) {
+    if (((modeOf(at) ?? 0) & 0o001) === 0) return false;
+  }
+  return true;
+}
+
+function told(path: string, mode: number): string {
+  return `${printable(path)} (mode ${octal(mode)})`;
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}
 
 /** Returns true if the daemon has reported its own findings. */
 export async function checkDaemon(

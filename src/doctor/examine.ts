@@ -8,8 +8,7 @@ import { commandLine, listed, makeFinding, unfollowedLink } from '../health/inde
 import { notFollowed } from '../layout/index.ts';
 import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
-import { checkDaemon, checkGate, checkSpace } from './daemon.ts';
-import { checkConfigFiles, checkFaults, checkSockets } from './exposure.ts';
+import { checkConfigFiles, checkDaemon, checkFaults, checkGate, checkSockets, checkSpace } from './daemon.ts';
 import { checkForge } from './forge.ts';
 import { checkCollection, checkGc } from './gc.ts';
 import { checkGitSetup, checkPrograms, checkSignedPushes } from './git-setup.ts';

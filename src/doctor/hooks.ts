@@ -6,14 +6,15 @@
  * softquota that git reaches through a link or through core.hooksPath count like others.
  */
 
-import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { homeOf } from '../accounts.ts';
 import * as git from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath, noexecMountAt } from '../layout/index.ts';
 import { counted, formatCount, printable } from '../text.ts';
 import { asUser, type Installation, type Report, softquota } from './installation.ts';
-import { isSamePath } from './paths.ts';
+import { isDirectory, statusOf } from './paths.ts';
 import type { Repositories, Repository } from './repositories.ts';
 import type { RunHook } from './rights.ts';
 
@@ -136,6 +137,20 @@ function faultsOf(installation: Installation, repository: Repository, status: gi
   return [...found.slice(0, 1), ...(isOlder ? [] : old)];
 }
 
+/** Returns true if two absolute paths lead to the same place. Resolves links as far as the paths exist. */
+function isSamePath(one: string, other: string): boolean {
+  return one === other || resolved(one) === resolved(other);
+}
+
+function resolved(path: string): string {
+  try {
+    return realpathSync.native(encodePath(path), { encoding: 'latin1' });
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : `${resolved(parent)}/${path.slice(parent.length)}`;
+  }
+}
+
 function remount(mount: string): string {
   return `${commandLine('mount', '-o', 'remount,exec', mount)}  # and remove noexec there in /etc/fstab`;
 }
@@ -159,11 +174,10 @@ function unreachedMend(
   { user }: Repository,
   { from, directory }: git.HooksPath,
 ): string {
-  if (statSync(encodePath(directory), { throwIfNoEntry: false })?.isDirectory() === true)
-    return softquota(context, 'hooks install', '--hooks-path', directory);
+  if (isDirectory(directory)) return softquota(context, 'hooks install', '--hooks-path', directory);
   const unset = ['--unset-all', 'core.hooksPath'];
   if (!from.startsWith('/')) return commandLine('git', 'config', '--system', ...unset);
-  const owner = statSync(from, { throwIfNoEntry: false })?.uid ?? user.uid;
+  const owner = statusOf(from)?.uid ?? user.uid;
   return asUser(context, owner, 'git', 'config', '--file', from, ...unset);
 }
 

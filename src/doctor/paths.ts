@@ -6,20 +6,6 @@ import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { beforeFollow, decodePath, encodePath, saysHangs } from '../layout/index.ts';
 
-/** Returns true if two absolute paths lead to the same place. Resolves links as far as the paths exist. */
-export function isSamePath(one: string, other: string): boolean {
-  return one === other || resolved(one) === resolved(other);
-}
-
-function resolved(path: string): string {
-  try {
-    return realpathSync.native(encodePath(path), { encoding: 'latin1' });
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : `${resolved(parent)}/${path.slice(parent.length)}`;
-  }
-}
-
 /** The bits of the mode; null if the path is gone or out of reach. */
 export function modeOf(path: string): number | null {
   const mode = statusOf(path)?.mode;
@@ -28,11 +14,7 @@ export function modeOf(path: string): number | null {
 
 /** Returns null if the path is gone or out of reach. */
 export function statusOf(path: string): Stats | null {
-  try {
-    return statSync(path);
-  } catch {
-    return null;
-  }
+  return ifReadable(path, () => statSync(encodePath(path)));
 }
 
 /** The beginning of a file; empty if it cannot be read. */
@@ -67,11 +49,11 @@ export function filesBelow(place: string, depth: number): readonly string[] {
 }
 
 export function isDirectory(path: string): boolean {
-  return ifReadable(path, () => statSync(path).isDirectory()) ?? false;
+  return statusOf(path)?.isDirectory() ?? false;
 }
 
 export function isFile(path: string): boolean {
-  return ifReadable(path, () => statSync(path).isFile()) ?? false;
+  return statusOf(path)?.isFile() ?? false;
 }
 
 /** The path with its links resolved; unchanged if that fails. */

@@ -6,7 +6,7 @@
  * The search lists the directories above repositories once, and ends after `mostMs`.
  */
 
-import { lstatSync, statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import type { Config } from '../config/index.ts';
@@ -23,6 +23,7 @@ import {
   type Root,
   resolveLayout,
   type StorageKind,
+  type Unread,
 } from '../layout/index.ts';
 import { counted, printable } from '../text.ts';
 import {
@@ -34,7 +35,7 @@ import {
   setKey,
   softquota,
 } from './installation.ts';
-import { entriesIn, fileText, isDirectory } from './paths.ts';
+import { entriesIn, fileText, isDirectory, statusOf } from './paths.ts';
 
 export interface Repository {
   readonly path: string;
@@ -51,7 +52,7 @@ export interface Repositories {
   readonly unmanaged: readonly string[];
   /** Working trees of the repositories in `close` that are outside of all units. */
   readonly workingTrees: readonly string[];
-  readonly unread: readonly { readonly path: string; readonly error: string }[];
+  readonly unread: readonly Unread[];
   /** True if the time was enough to find all. */
   readonly whole: boolean;
 }
@@ -72,7 +73,7 @@ export function lookForRepositories(
   const known: string[] = [];
   const passed = new Set<string>();
   const listed: string[] = [];
-  const unread: { path: string; error: string }[] = [];
+  const unread: Unread[] = [];
   const deadline = performance.now() + limits.mostMs;
   let whole = true;
   for (const found of discover(layout)) {
@@ -83,7 +84,7 @@ export function lookForRepositories(
       listed.push(found.path);
       passed.add(found.path);
     } else if (found.type === 'unread') {
-      unread.push({ path: found.path, error: found.error });
+      unread.push(found);
       passed.add(found.path);
     }
     if (performance.now() > deadline) {
@@ -96,7 +97,10 @@ export function lookForRepositories(
   const unmanaged = unmanagedRepositories(kept, listed, passed, exclude).filter(
     path => locateByMounts(layout, path, mounts).found !== 'unit',
   );
-  const close = chosen(known, limits.mostClose).flatMap(path => repositoryAt(path));
+  const close = chosen(known, limits.mostClose).flatMap((path): Repository[] => {
+    const user = statusOf(path);
+    return user === null ? [] : [{ path, user: { uid: user.uid, gid: user.gid } }];
+  });
   const units = new Set(known);
   const workingTrees = close.flatMap(({ path }) => workingTreesOf(path, units));
   return { roots, count: known.length, close, unmanaged, workingTrees, unread, whole };
@@ -118,15 +122,6 @@ function chosen(paths: readonly string[], most: number): readonly string[] {
     (_, index) => rest[Math.floor((index * rest.length) / wanted)],
   );
   return [...suspect, ...spread.filter(path => path !== undefined)].sort();
-}
-
-function repositoryAt(path: string): Repository[] {
-  try {
-    const { uid, gid } = statSync(encodePath(path));
-    return [{ path, user: { uid, gid } }];
-  } catch {
-    return []; // gone since
-  }
 }
 
 /** Finds repositories among the directories that templates pass through, and among those that they skip. */

@@ -22,7 +22,7 @@ import { entryUrl } from '../package.ts';
 import { printable } from '../text.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
 import { type HookUser, type Installation, type Report, setKey } from './installation.ts';
-import { physical } from './paths.ts';
+import { physical, statusOf } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
 export interface RunHook {
@@ -179,15 +179,9 @@ export function groupWriters(
   repositories: readonly string[],
   accounts: Accounts = systemAccounts(),
 ): readonly SystemAccount[] {
-  return accountsIn(new Set(repositories.flatMap(groupOf)), accounts).filter(({ uid }) => uid !== 0);
-}
-
-/** The group that may write the repository's objects. */
-function groupOf(repository: string): readonly number[] {
-  try {
-    const { mode, gid } = statSync(encodePath(`${repository}/objects`));
-    return (mode & writeByGroup) === 0 ? [] : [gid];
-  } catch {
-    return []; // gone, or not for this user
-  }
+  const groups = repositories.flatMap(path => {
+    const objects = statusOf(`${path}/objects`);
+    return objects === null || (objects.mode & writeByGroup) === 0 ? [] : [objects.gid];
+  });
+  return accountsIn(new Set(groups), accounts).filter(({ uid }) => uid !== 0);
 }

@@ -23,7 +23,7 @@ export interface Sized {
 }
 
 /** A directory that is in no owner's usage. */
-export interface LeftOut extends Sized {
+interface LeftOut extends Sized {
   /** The reason, for people. */
   readonly what: string;
   readonly path: string;
@@ -37,7 +37,7 @@ export interface Billing {
 }
 
 /** Number of repositories of an owner, and the directory with everything that counts for the owner. */
-export interface OwnersPlaces {
+interface OwnersPlaces {
   readonly count: number;
   readonly directory: string;
 }
