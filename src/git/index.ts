@@ -52,5 +52,5 @@ export {
   writeForgeTemplates,
   writePrograms,
 } from './hooks/template.ts';
-export { findGits } from './worker/space/git-programs.ts';
+export { findGits } from './worker/space/git.ts';
 export { Worker, type WorkerOptions } from './worker/worker.ts';

@@ -13,7 +13,7 @@ import { type ProgramOptions, readBounded, runProgram } from '../../bounded/inde
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { configEntries, decodePath } from '../../layout/index.ts';
 import { belongingOf, type Folder } from './folder.ts';
-import { type HookSettings, parseLastFor, parseOnError } from './hook.ts';
+import { type HookSettings, parsePolicies } from './hook.ts';
 
 export interface ConfigFacts {
   readonly hooksPath: string | null;
@@ -138,16 +138,17 @@ function linesOf(text: string): [string, string][] {
 }
 
 function settingsOf(values: ReadonlyMap<string, string>): OldSettings {
-  const onError = taken(values.get('softquota.onerror'), parseOnError);
-  const lastFor = taken(values.get('softquota.lastfor'), parseLastFor);
-  return { ...(onError !== null && { onError }), ...(lastFor !== null && { lastFor }) };
+  return {
+    ...accepted({ onError: values.get('softquota.onerror') }),
+    ...accepted({ lastFor: values.get('softquota.lastfor') }),
+  };
 }
 
-function taken<Value>(text: string | undefined, parse: (text: string) => Value): Value | null {
+function accepted(named: Parameters<typeof parsePolicies>[0]): OldSettings {
   try {
-    return text === undefined ? null : parse(text);
+    return parsePolicies(named);
   } catch {
-    return null;
+    return {};
   }
 }
 

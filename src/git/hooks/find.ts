@@ -1,9 +1,9 @@
 /** Finds the repositories below roots. */
 
-import { opendir, realpath } from 'node:fs/promises';
+import { opendir } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
-import { beforeFollow, decodePath, encodePath, holdsRepository, saysHangs } from '../../layout/index.ts';
-import { reasonOf } from './folder.ts';
+import { decodePath, encodePath, holdsRepository, saysHangs } from '../../layout/index.ts';
+import { realPath, reasonOf } from './folder.ts';
 
 interface FoundRepositories {
   /** Physical paths in order, each once. */
@@ -35,8 +35,7 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
   const waiting: string[] = [];
   for (const root of roots) {
     try {
-      beforeFollow(root);
-      waiting.push(decodePath(await realpath(encodePath(root), { encoding: 'buffer' })));
+      waiting.push(await realPath(root));
     } catch (error) {
       unread.set(root, unreadAt(root, error));
     }

@@ -245,11 +245,16 @@ export function belongingOf({ mode, uid, gid }: Stats): Belonging {
   return { mode: mode & 0o7777, uid, gid };
 }
 
-/** Resolves links in a path; null if nothing is there. Rejects if its disk does not answer. */
+/** Resolves links in a path. Rejects if nothing is there, or its disk does not answer. */
+export async function realPath(path: string): Promise<string> {
+  beforeFollow(path);
+  return decodePath(await realpath(encodePath(path), { encoding: 'buffer' }));
+}
+
+/** Does as `realPath`; null if nothing is there. */
 export async function physicalPath(path: string): Promise<string | null> {
   try {
-    beforeFollow(path);
-    return decodePath(await realpath(encodePath(path), { encoding: 'buffer' }));
+    return await realPath(path);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;

@@ -6,7 +6,7 @@
  * program of that user.
  */
 
-import { realpath, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { runProgram } from '../../bounded/index.ts';
@@ -14,16 +14,14 @@ import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, saysHangs } from '../../layout/index.ts';
 import { findProgram, isAccessible } from './client.ts';
 import { findRepositories } from './find.ts';
-import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
-import { type HookName, hookNames, isOurs } from './hook.ts';
+import { belongingOf, Folder, physicalPath, realPath, reasonOf } from './folder.ts';
+import { hookNames, isOurs } from './hook.ts';
 import { absentHooks, type HookPlace, inspectPlace, statesIn } from './inspect.ts';
 import {
   givesWay,
   installHooks,
   installIn,
   nothingRemoved,
-  type RemovedHook,
-  type RemoveResult,
   removeFrom,
   removeHooks,
   type WantedSettings,
@@ -68,7 +66,7 @@ export async function findGitolite(
   return {
     user: user.name,
     home: user.home,
-    repositories: await physical(await value('GL_REPO_BASE')),
+    repositories: await realPath(await value('GL_REPO_BASE')),
     common: local === '' ? own : join(local, 'hooks/common'),
     overriding: local === '' ? null : own,
     isPushed: local !== '' && `${local}/`.startsWith(`${base}/`),
@@ -82,7 +80,7 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   const found = new Map<string, SystemAccount>();
   for (const user of users) {
     if (!isAccessible(join(user.home, rcFile))) continue;
-    const home = await physical(user.home);
+    const home = await realPath(user.home);
     if (!found.has(home)) found.set(home, { ...user, home });
   }
   const [first, ...others] = found.values();
@@ -95,15 +93,10 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   throw new SoftquotaError('usage', message);
 }
 
-async function physical(path: string): Promise<string> {
-  beforeFollow(path);
-  return realpath(path);
-}
-
 /** Returns the account as which gitolite runs: the owner of its configuration. */
 async function userAt(where: string, users: readonly SystemAccount[]): Promise<SystemAccount> {
   try {
-    const home = await physical(where);
+    const home = await realPath(where);
     const file = join(home, rcFile);
     beforeFollow(file);
     const { uid, gid } = await stat(file);
@@ -182,15 +175,10 @@ export async function commonStatus(gitolite: Gitolite) {
   return { gitolite, hooks: folder === null ? absentHooks : await statesIn(folder) };
 }
 
-export interface WithdrawReport {
-  readonly gitolite: Gitolite;
-  readonly directory: string;
-  readonly hooks: Readonly<Record<HookName, RemovedHook>>;
-  readonly repositories: readonly RemoveResult[];
-}
+export type WithdrawReport = Awaited<ReturnType<typeof withdrawHooks>>;
 
 /** Undoes `distributeHooks`: removes our hooks and their links, and restores hooks that were moved. */
-export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
+export async function withdrawHooks(gitolite: Gitolite) {
   const repositories = await allRepositories(gitolite);
   const common = await removeIn(gitolite.common);
   // Hooks from before LOCAL_CODE was set lie in the other folder.
@@ -204,7 +192,7 @@ export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport>
   return { gitolite, ...place, repositories: await removeHooks(repositories) };
 }
 
-async function removeIn(path: string): Promise<Pick<WithdrawReport, 'directory' | 'hooks'>[]> {
+async function removeIn(path: string) {
   await using folder = await Folder.find(path);
   return folder === null ? [] : [{ directory: folder.path, hooks: await removeFrom(folder) }];
 }

@@ -24,45 +24,11 @@ export const folderFile = '00-softquota';
 /** The folder from which Gogs runs other hooks. In `hooks` it puts its own. */
 export const customFolder = 'custom_hooks';
 
-/** Tells whether this is a hook that Gogs puts into repositories, and that runs `custom_hooks/NAME`. */
-export function isOfGogs(name: HookName, entry: BoundedFile): boolean {
-  return (
-    entry.kind === 'file' &&
-    /\bhook --config=/.test(entry.bytes.toString('latin1')) &&
-    !isOurs(name, entry) &&
-    !namesFolder(name, entry.bytes)
-  );
-}
-
 /** Tells whether this is a hook of ours, of any version. */
 export function isOurs(name: HookName, entry: BoundedFile): entry is BoundedFile & { kind: 'file' } {
   if (entry.kind !== 'file') return false;
   const found = entry.bytes.toString('latin1');
   return found.startsWith('#!') && found.startsWith(`\n# softquota hook: ${name}\n`, found.indexOf('\n'));
-}
-
-/** The folder's name built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
-const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
-
-/** Tells whether this is a foreign hook that runs the folder `NAME.d` itself, as hooks of forges do. */
-export function runsFolder(name: HookName, entry: BoundedFile): boolean {
-  return (
-    entry.kind === 'file' && isExecutable(entry) && !isOurs(name, entry) && namesFolder(name, entry.bytes)
-  );
-}
-
-function namesFolder(name: HookName, content: Buffer): boolean {
-  const found = content.toString('latin1');
-  return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));
-}
-
-/** Tells whether the owner may execute the file; git skips a hook that its user may not execute. */
-export function isExecutable({ stats }: BoundedFile & { kind: 'file' }): boolean {
-  return (stats.mode & 0o100) !== 0;
-}
-
-export function isSkipped(entry: BoundedFile): boolean {
-  return entry.kind === 'file' && !isExecutable(entry);
 }
 
 const onErrors = ['allow', 'deny', 'last'] as const;
@@ -86,14 +52,14 @@ export interface HookSettings {
 
 export const defaultSettings = { onError: 'last', lastFor: 24 * 60 } as const;
 
-export function parseOnError(text: string): OnError {
+function parseOnError(text: string): OnError {
   const policy = onErrors.find(each => each === text);
   if (policy !== undefined) return policy;
   throw new SoftquotaError('usage', `onError = ${text} is not known; expected allow, deny or last`);
 }
 
 /** Returns the minutes of an age such as `24h` or `7d`; throws `usage` for anything else. */
-export function parseLastFor(text: string): number {
+function parseLastFor(text: string): number {
   const [, number, unit] = /^([1-9]\d{0,2})([hd])$/.exec(text) ?? [];
   if (number !== undefined) return Number(number) * (unit === 'd' ? 24 * 60 : 60);
   const message = `lastFor = ${text} is not known; expected 1 to 999 hours or days, such as 24h or 7d`;
@@ -101,7 +67,7 @@ export function parseLastFor(text: string): number {
 }
 
 export function parsePolicies(
-  named: Readonly<Partial<Record<'onError' | 'lastFor', string>>>,
+  named: Readonly<Partial<Record<'onError' | 'lastFor', string | undefined>>>,
 ): Partial<Pick<HookSettings, 'onError' | 'lastFor'>> {
   const { onError, lastFor } = named;
   return {

@@ -16,12 +16,8 @@ import {
   type HookName,
   type HookSettings,
   hookNames,
-  isExecutable,
-  isOfGogs,
   isOurs,
-  isSkipped,
   previousFile,
-  runsFolder,
   settingsIn,
 } from './hook.ts';
 
@@ -103,7 +99,34 @@ const absent: BoundedFile = { kind: 'absent' };
 
 /** Tells whether the hooks there are those of Gogs, which runs ours out of `custom_hooks`. */
 export function isGogs(hooks: Folder): boolean {
-  return isOfGogs('pre-receive', hooks.entry('pre-receive'));
+  const [name] = hookNames;
+  const entry = hooks.entry(name);
+  if (entry.kind !== 'file' || isOurs(name, entry) || namesFolder(name, entry.bytes)) return false;
+  return /\bhook --config=/.test(entry.bytes.toString('latin1'));
+}
+
+/** The folder's name built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
+const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
+
+/** Tells whether this is a foreign hook that runs the folder `NAME.d` itself, as hooks of forges do. */
+function runsFolder(name: HookName, entry: BoundedFile): boolean {
+  return (
+    entry.kind === 'file' && isExecutable(entry) && !isOurs(name, entry) && namesFolder(name, entry.bytes)
+  );
+}
+
+function namesFolder(name: HookName, content: Buffer): boolean {
+  const found = content.toString('latin1');
+  return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));
+}
+
+/** Tells whether the owner may execute the file; git skips a hook that its user may not execute. */
+function isExecutable({ stats }: BoundedFile & { kind: 'file' }): boolean {
+  return (stats.mode & 0o100) !== 0;
+}
+
+export function isSkipped(entry: BoundedFile): boolean {
+  return entry.kind === 'file' && !isExecutable(entry);
 }
 
 /** Opens the directory with our hooks: `custom_hooks` for Gogs, else `hooks`; null if it does not exist. */

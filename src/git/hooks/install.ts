@@ -13,7 +13,6 @@ import {
   type HookSettings,
   hookNames,
   isOurs,
-  isSkipped,
   previousFile,
   settingsIn,
 } from './hook.ts';
@@ -25,6 +24,7 @@ import {
   inspectPlace,
   isGogs,
   isInPlace,
+  isSkipped,
   ofGitlab,
   statesIn,
 } from './inspect.ts';
@@ -103,6 +103,8 @@ interface Terms {
   readonly wanted: WantedSettings;
   readonly old?: OldSettings;
   readonly isForge?: boolean;
+  /** Only into NAME.d, for a program such as Gitaly that runs these folders. */
+  readonly onlyFolders?: boolean;
 }
 
 async function installOnce(repository: Folder, terms: Terms): Promise<InstalledHooks> {
@@ -139,21 +141,14 @@ async function inEachHook(hooks: Folder, put: (name: HookName) => Promise<PutHoo
  * checked before any is changed.
  */
 export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledHooks> {
-  for (const name of hookNames) {
+  const { onlyFolders = false } = terms;
+  for (const name of onlyFolders ? [] : hookNames) {
     await using place = await inspectPlace(hooks, name, terms);
     mustHaveRoomForPrevious(place);
   }
   return inEachHook(hooks, async name => {
     await using place = await inspectPlace(hooks, name, terms);
-    return await installAt(place, terms);
-  });
-}
-
-/** Puts both hooks into NAME.d of a directory, for a program such as Gitaly that runs these folders. */
-export async function installInFolders(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
-  return inEachHook(directory, async name => {
-    await using place = await inspectPlace(directory, name);
-    return await installInFolder(place, { wanted });
+    return await (onlyFolders ? installInFolder : installAt)(place, terms);
   });
 }
 
@@ -242,7 +237,7 @@ export function ownedLike(hooks: Folder) {
 }
 
 /** `restored`: our hook is removed, and the hook that was there before is back in its place. */
-export type RemovedHook = 'removed' | 'restored' | 'absent';
+type RemovedHook = 'removed' | 'restored' | 'absent';
 
 export const nothingRemoved = { 'pre-receive': 'absent', 'post-receive': 'absent' } as const;
 
@@ -251,10 +246,10 @@ interface RemoveDone {
   readonly hooks: Readonly<Record<HookName, RemovedHook>>;
 }
 
-export type RemoveResult = RemoveDone | RepositoryFault;
-
 /** Undoes `installHooks`: a hook that was moved for ours returns; other foreign hooks are not touched. */
-export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
+export async function removeHooks(
+  repositories: readonly string[],
+): Promise<readonly (RemoveDone | RepositoryFault)[]> {
   return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
     const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };
     for (const folder of ['hooks', customFolder]) {

@@ -15,7 +15,6 @@ import {
   type InstalledHooks,
   type InstallResult,
   installIn,
-  installInFolders,
   ownedLike,
   removeFrom,
   type WantedSettings,
@@ -99,7 +98,7 @@ async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<
   await using template = await top.directoryOrMade(`${ownFolder}/${templateFolder}`, made);
   // Gogs writes its own hooks there, and cannot create a repository without this folder.
   await using hooks = await template.directoryOrMade('hooks', made);
-  if (kind !== 'gogs') await installInFolders(hooks, wanted);
+  if (kind !== 'gogs') await installIn(hooks, { wanted, onlyFolders: true });
   else {
     await using custom = await template.directoryOrMade(customFolder, made);
     await installIn(custom, { wanted });
@@ -155,8 +154,7 @@ export async function installGlobally(
   wanted: WantedSettings,
 ): Promise<GlobalHooks> {
   await using folder = await openOrMake(directory);
-  const hooks =
-    server === 'gitlab' ? await installInFolders(folder, wanted) : await installIn(folder, { wanted });
+  const hooks = await installIn(folder, { wanted, onlyFolders: server === 'gitlab' });
   return { directory: folder.path, hooks };
 }
 

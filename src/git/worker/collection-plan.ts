@@ -39,10 +39,7 @@ export class CollectionPlan {
   grew(at: number): void {
     this.#grownAt = at;
     if (this.dueAt === null) return;
-    this.dueAt = Math.min(
-      Math.max(this.dueAt, at + this.#pauseMs),
-      Math.max(this.dueAt, this.#plannedAt + dayMs),
-    );
+    this.dueAt = Math.max(this.dueAt, Math.min(at + this.#pauseMs, this.#plannedAt + dayMs));
   }
 
   take({ stored, unreachableBytes }: Reachability): void {

@@ -7,21 +7,17 @@
  */
 
 import { isWithin } from '../../layout/index.ts';
-import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
 import { Folder, reasonOf } from '../hooks/folder.ts';
 import { folderFile } from '../hooks/hook.ts';
 import { ofGitlab, runFolder, statesIn } from '../hooks/inspect.ts';
 import { installInto, type WantedSettings } from '../hooks/install.ts';
 import { isGone } from './files.ts';
-import { Pace, type RepositoryWalk } from './repository-walk.ts';
+import { type JobOptions, Pace } from './repository-walk.ts';
 
-interface KeepHooksOptions {
-  readonly repositories: RepositoryWalk;
+interface KeepHooksOptions extends Omit<JobOptions, 'isAlone'> {
   readonly isForge: boolean;
   readonly wanted: WantedSettings;
-  readonly log: Pick<Log, 'info' | 'warn'>;
-  readonly changed: () => void;
 }
 
 interface Known {

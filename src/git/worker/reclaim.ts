@@ -11,30 +11,23 @@ import { unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { encodePath, isOfGitaly } from '../../layout/index.ts';
-import type { Log } from '../../log.ts';
 import { formatBytes, printable } from '../../text.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
 import { CollectionPlan } from './collection-plan.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { Loans } from './loans.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
-import { Pace, type RepositoryWalk } from './repository-walk.ts';
+import { type JobOptions, Pace } from './repository-walk.ts';
 import { collect, writeBitmap } from './space/collect.ts';
-import type { GitProgram } from './space/git-programs.ts';
+import { type GitProgram, UnusableRepository } from './space/git.ts';
 import { measure, type Reachability, storedObjects } from './space/measure.ts';
-import { UnusableRepository } from './space/repository-config.ts';
 import { withView } from './space/view.ts';
 
-export interface ReclaimOptions {
-  readonly repositories: RepositoryWalk;
+export interface ReclaimOptions extends JobOptions {
   readonly gitFor: (path: string) => GitProgram;
   /** `[reclaim] RUN`, if that is not `never`. */
   readonly run: 'measure' | 'gc';
   readonly expireMs: number;
-  /** See `seesAllProcesses`. */
-  readonly isAlone: boolean;
-  readonly log: Pick<Log, 'info' | 'warn'>;
-  readonly changed: () => void;
 }
 
 interface CollectedNow {

@@ -11,6 +11,7 @@ import {
   type StorageSettings,
   walkedRoots,
 } from '../../layout/index.ts';
+import type { Log } from '../../log.ts';
 import { Directories } from '../../scan/index.ts';
 
 interface RepositoryWalkOptions {
@@ -22,6 +23,16 @@ interface RepositoryWalkOptions {
 interface RepositoryTask {
   found(path: string): void;
   gone(path: string): void;
+}
+
+/** The input of each of the worker's jobs. */
+export interface JobOptions {
+  readonly repositories: RepositoryWalk;
+  /** See `seesAllProcesses`. */
+  readonly isAlone: boolean;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Called when there is something new to report. */
+  readonly changed: () => void;
 }
 
 const layoutEveryMs = 10_000;

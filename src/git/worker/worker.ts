@@ -16,7 +16,7 @@ import { Quarantines } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
 import { RepositoryWalk } from './repository-walk.ts';
 import { explainSpace } from './space/explain.ts';
-import { type GitProgram, gitOf } from './space/git-programs.ts';
+import { type GitProgram, gitOf } from './space/git.ts';
 import { lfsStores } from './space/lfs.ts';
 import { withView } from './space/view.ts';
 
@@ -92,13 +92,14 @@ export class Worker {
         else log.warn({ socket: trustedSocket, why }, 'the daemon takes no report; the worker goes on');
       },
     });
-    this.#quarantines = new Quarantines({ repositories, isAlone, log, changed });
+    const job = { repositories, isAlone, log, changed };
+    this.#quarantines = new Quarantines(job);
     this.#packReaders = packThreads({ mounts: new Mounts(), hungAfterMs, log });
-    this.#hooks = hooks && new KeepHooks({ repositories, isForge, wanted: hooks, log, changed });
+    this.#hooks = hooks && new KeepHooks({ ...job, isForge, wanted: hooks });
     const [first] = options.gits;
     if (reclaim === null || first === undefined) return;
     const gitFor = (path: string) => gitOf(options.gits, '', path) ?? first;
-    this.#reclaim = new Reclaim({ ...reclaim, repositories, gitFor, isAlone, log, changed });
+    this.#reclaim = new Reclaim({ ...job, ...reclaim, gitFor });
   }
 
   /** Starts all jobs; resolves once the hooks of all present repositories have been checked. */

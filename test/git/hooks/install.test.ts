@@ -22,13 +22,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { workOnHooks } from '../../../src/commands/hooks-work.ts';
 import { belongingOf, Folder } from '../../../src/git/hooks/folder.ts';
-import {
-  defaultSettings,
-  type HookName,
-  parseLastFor,
-  parseOnError,
-  settingsIn,
-} from '../../../src/git/hooks/hook.ts';
+import { defaultSettings, type HookName, parsePolicies, settingsIn } from '../../../src/git/hooks/hook.ts';
 import {
   filled,
   findRepositories,
@@ -391,13 +385,15 @@ t.test('lastFor is a number of hours or days', async t => {
     ['7d', 10_080],
     ['999d', 1_438_560],
   ] as const)
-    t.equal(parseLastFor(age), minutes);
-  for (const none of ['24', '0h', '1000d', '90m', '']) t.throws(() => parseLastFor(none), { code: 'usage' });
+    t.strictSame(parsePolicies({ lastFor: age }), { lastFor: minutes });
+  for (const none of ['24', '0h', '1000d', '90m', ''])
+    t.throws(() => parsePolicies({ lastFor: none }), { code: 'usage' });
 });
 
 t.test('onError is allow, deny or last', async t => {
-  for (const policy of ['allow', 'deny', 'last']) t.equal(parseOnError(policy), policy);
-  t.throws(() => parseOnError('Last'), {
+  for (const policy of ['allow', 'deny', 'last'])
+    t.strictSame(parsePolicies({ onError: policy }), { onError: policy });
+  t.throws(() => parsePolicies({ onError: 'Last' }), {
     code: 'usage',
     message: /is not known; expected allow, deny or last$/,
   });

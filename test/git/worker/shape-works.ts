@@ -11,8 +11,8 @@ import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { collect } from '../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../src/git/worker/space/explain.ts';
+import { UnusableRepository } from '../../../src/git/worker/space/git.ts';
 import { measure } from '../../../src/git/worker/space/measure.ts';
-import { UnusableRepository } from '../../../src/git/worker/space/repository-config.ts';
 import { withView } from '../../../src/git/worker/space/view.ts';
 import { keepHeapSmall } from '../../../src/heap.ts';
 import { readAlternates } from '../../../src/scan/index.ts';
@@ -61,8 +61,8 @@ const works: Readonly<Record<string, (path: string, limits: Limits) => unknown>>
       exclude: [],
       everyMs: 60_000,
     });
-    const silent = { repositories, isAlone: true, log: { warn: () => {} }, changed: () => {} };
-    await new Quarantines(silent).removeIn(path);
+    const log = { info: () => {}, warn: () => {} };
+    await new Quarantines({ repositories, isAlone: true, log, changed: () => {} }).removeIn(path);
     await repositories.close();
   },
 };

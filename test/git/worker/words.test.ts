@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { Reclaim } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
-import { gitOf } from '../../../src/git/worker/space/git-programs.ts';
+import { gitOf } from '../../../src/git/worker/space/git.ts';
 import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { storage } from '../../layout/world.ts';
 import { program, Repository } from './space/world.ts';

@@ -8,7 +8,7 @@ import { readBounded, runProgram } from '../../../bounded/index.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { withoutEnd } from '../../../text.ts';
 import { inLatin1 } from '../files.ts';
-import { UnusableRepository } from '../space/repository-config.ts';
+import { UnusableRepository } from '../space/git.ts';
 import type { RepositoryView } from '../space/view.ts';
 
 export interface RefChange {
@@ -54,6 +54,11 @@ export function changesIn(lines: string): readonly RefChange[] | null {
 
 export function isNone(id: string): boolean {
   return /^0+$/.test(id);
+}
+
+/** Returns the objects to which refs are set. */
+export function newObjects(changes: readonly RefChange[]): readonly string[] {
+  return changes.map(change => change.new).filter(object => !isNone(object));
 }
 
 /**

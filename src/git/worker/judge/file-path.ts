@@ -3,9 +3,9 @@
 import { decodePath } from '../../../layout/index.ts';
 import type { FoundFilePath, JudgedPush } from '../../../wire/index.ts';
 import { bashQuoted } from '../space/explain.ts';
-import type { GitProgram } from '../space/git-programs.ts';
-import type { RepositoryView, RunLimits } from '../space/view.ts';
-import { changesIn, isNone } from './changes.ts';
+import type { GitProgram } from '../space/git.ts';
+import { inLines, type RepositoryView, type RunLimits } from '../space/view.ts';
+import { changesIn, newObjects } from './changes.ts';
 import { inQuarantine } from './judge.ts';
 
 type FilePathPush = Omit<JudgedPush, 'exec_path' | 'manner'> & {
@@ -20,7 +20,7 @@ export async function filePath(
   program: GitProgram,
   limits: RunLimits,
 ): Promise<FoundFilePath> {
-  const tips = (changesIn(push.lines) ?? []).map(change => change.new).filter(tip => !isNone(tip));
+  const tips = newObjects(changesIn(push.lines) ?? []);
   return inQuarantine(push, program, limits, async view => {
     const found = await findFile(view, tips, push.object);
     if (found === null) return { path: null, commands: [] };
@@ -55,26 +55,32 @@ async function findFile(
   object: string,
 ): Promise<FoundFile | null> {
   const endsAt = performance.now() + view.limits.timeoutMs;
+  // New commits, the oldest first.
+  const order = ['--topo-order', '--reverse', '--stdin', '--not', '--all'];
   let commit = '';
-  const order = ['--in-commit-order', '--topo-order', '--reverse'];
-  const file = await firstLine(view, tips, ['--objects', ...order], line => {
-    // Commits have no name behind the id; root trees have an empty one.
-    const space = line.indexOf(' ');
-    if (space === -1) commit = line;
-    return line.slice(0, Math.max(0, space)) === object ? { name: line.slice(space + 1), commit } : null;
-  });
+  const file = await view.firstLine(
+    ['rev-list', '--objects', '--in-commit-order', ...order],
+    line => {
+      // Commits have no name behind the id; root trees have an empty one.
+      const space = line.indexOf(' ');
+      if (space === -1) commit = line;
+      return line.slice(0, Math.max(0, space)) === object ? { name: line.slice(space + 1), commit } : null;
+    },
+    inLines(tips),
+  );
   if (file === null) return null;
   const path = decodePath(Buffer.from(await wholeName(view, file, object), 'latin1'));
   // Smaller versions may come before it. If they cannot be counted, the name is returned all the same.
   const commits: string[] = [];
   const leftMs = Math.max(0, Math.floor(versionsShare * (endsAt - performance.now())));
-  await firstLine(
-    view,
-    tips,
-    ['--topo-order', '--reverse', '--', path],
-    each => (commits.push(each) > 1 ? each : null),
-    AbortSignal.timeout(leftMs),
-  ).catch(() => commits.push(file.commit, file.commit));
+  await view
+    .firstLine(
+      ['rev-list', ...order, '--', path],
+      each => (commits.push(each) > 1 ? each : null),
+      inLines(tips),
+      AbortSignal.any([view.limits.signal, AbortSignal.timeout(leftMs)]),
+    )
+    .catch(() => commits.push(file.commit, file.commit));
   return { path, commit: commits[0] ?? file.commit, isOnlyVersion: commits.length === 1 };
 }
 
@@ -95,38 +101,6 @@ async function wholeName(
   };
   const path = decodePath(Buffer.from(name, 'latin1'));
   return (await named([commit, '--', path])) ?? (await named([commit])) ?? name;
-}
-
-/** Lists the objects of new commits until `tell` returns a result for a line; null if it never does. */
-async function firstLine<Told>(
-  view: RepositoryView,
-  tips: readonly string[],
-  options: readonly string[],
-  tell: (line: string) => Told | null,
-  ends: AbortSignal | null = null,
-): Promise<Told | null> {
-  const enough = new AbortController();
-  const signals = [view.limits.signal, enough.signal, ...(ends === null ? [] : [ends])];
-  const told: Told[] = [];
-  const at = options.indexOf('--');
-  const [before, paths] = at === -1 ? [options, []] : [options.slice(0, at), options.slice(at)];
-  const args = ['rev-list', ...before, '--stdin', '--not', '--all', ...paths];
-  try {
-    await view.lines(
-      [{ args }],
-      line => {
-        const one = told.length === 0 ? tell(line) : null;
-        if (one === null) return;
-        told.push(one);
-        enough.abort();
-      },
-      tips.map(tip => `${tip}\n`).join(''),
-      { signal: AbortSignal.any(signals) },
-    );
-  } catch (error) {
-    if (told.length === 0) throw error;
-  }
-  return told[0] ?? null;
 }
 
 /** Writes shell commands for the pusher's clone. `before`: the commit before the first one with the file. */

@@ -17,15 +17,15 @@ import {
 import { entryNames, identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import { bashQuoted } from '../space/explain.ts';
-import type { GitProgram } from '../space/git-programs.ts';
+import { type GitProgram, isShared, UnusableRepository } from '../space/git.ts';
 import { bytesOf } from '../space/measure.ts';
-import { isShared, UnusableRepository } from '../space/repository-config.ts';
-import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
+import { inLines, type RepositoryView, type RunLimits, withView } from '../space/view.ts';
 import {
   changesIn,
   doneOf,
   isHidden,
   isNone,
+  newObjects,
   type ReceiveSettings,
   type RefChange,
   type Refs,
@@ -156,19 +156,8 @@ async function reachesMore(
   objects: readonly string[],
   options: readonly string[],
 ): Promise<boolean> {
-  const enough = new AbortController();
-  try {
-    await view.lines(
-      [{ args: ['rev-list', '--objects', '--no-object-names', '--stdin', ...options] }],
-      () => enough.abort(),
-      inLines(objects),
-      { signal: AbortSignal.any([view.limits.signal, enough.signal]) },
-    );
-    return enough.signal.aborted;
-  } catch (error) {
-    if (enough.signal.aborted && !view.limits.signal.aborted) return true;
-    throw error;
-  }
+  const args = ['rev-list', '--objects', '--no-object-names', '--stdin', ...options];
+  return (await view.firstLine(args, () => true, inLines(objects))) ?? false;
 }
 
 async function kindsOf(
@@ -192,14 +181,6 @@ async function kindsOf(
 async function weigh(view: RepositoryView, tips: readonly string[]): Promise<number> {
   const input = inLines(new Set(tips));
   return input === '' ? 0 : bytesOf(view, ['--stdin'], input);
-}
-
-function inLines(objects: Iterable<string>): string {
-  return [...objects].map(object => `${object}\n`).join('');
-}
-
-function newObjects(changes: readonly RefChange[]): readonly string[] {
-  return changes.map(change => change.new).filter(object => !isNone(object));
 }
 
 /** Names refs that the push does not change and that may keep old history, and a detached HEAD. */

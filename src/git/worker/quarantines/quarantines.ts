@@ -11,23 +11,17 @@ import { type FileHandle, lstat, open, readdir, rename, rmdir, unlink } from 'no
 import { dirname } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { encodePath, isQuarantineName, Mounts } from '../../../layout/index.ts';
-import type { Log } from '../../../log.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
 import { Folder } from '../../hooks/folder.ts';
 import { entryNames, identity } from '../files.ts';
-import { Pace, type RepositoryWalk } from '../repository-walk.ts';
+import { type JobOptions, Pace } from '../repository-walk.ts';
 import { removeLeft } from '../space/gc-lock.ts';
+import { isShared } from '../space/git.ts';
 import { mustHaveNoMounts } from '../space/inspect.ts';
-import { isShared } from '../space/repository-config.ts';
 import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 
-export interface QuarantinesOptions {
-  readonly repositories: RepositoryWalk;
-  readonly isAlone: boolean;
-  readonly log: Pick<Log, 'warn'>;
-  /** Called when there is something new to report. */
-  changed(): void;
+export interface QuarantinesOptions extends JobOptions {
   /** Lists the processes that may own a quarantine; those in /proc unless given. */
   readonly processes?: () => Promise<readonly Process[]>;
 }

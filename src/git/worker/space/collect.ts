@@ -6,16 +6,16 @@
  * and reflogs stay as they are.
  */
 
-import { access, constants, lstat, readdir, realpath, rm } from 'node:fs/promises';
+import { access, constants, lstat, readdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { decodePath, encodePath } from '../../../layout/index.ts';
+import { encodePath } from '../../../layout/index.ts';
+import { realPath } from '../../hooks/folder.ts';
 import { boundedText, entryNames, identity, isGone, isThere } from '../files.ts';
 import { isAlive, staleMs, workAlone } from './gc-lock.ts';
-import { isAtLeast } from './git-programs.ts';
+import { isAtLeast, UnusableRepository } from './git.ts';
 import { mustHaveNoMounts, writableByOthers } from './inspect.ts';
 import { measure } from './measure.ts';
-import { UnusableRepository } from './repository-config.ts';
 import type { RepositoryView } from './view.ts';
 
 interface CollectOptions {
@@ -74,8 +74,7 @@ async function mustHaveOwnObjects({ path, objects }: RepositoryView): Promise<vo
   const found = await identity(`${path}/objects`);
   if (found === null || found !== (await identity(objects)))
     throw new UnusableRepository(`nothing is deleted: objects does not lead to ${objects} any more`);
-  const physical = decodePath(await realpath(encodePath(objects), { encoding: 'buffer' }));
-  const parent = dirname(physical);
+  const parent = dirname(await realPath(objects));
   for (const name of ofRepository)
     if (await isThere(`${parent}/${name}`))
       throw new UnusableRepository(

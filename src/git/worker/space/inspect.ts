@@ -13,7 +13,7 @@ import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath, isWithin, mountsNow } from '../../../layout/index.ts';
 import { mostAlternateSteps, mostAlternates, readAlternates } from '../../../scan/index.ts';
 import { directoryEntries, identity, isGone } from '../files.ts';
-import { isShared, UnusableRepository } from './repository-config.ts';
+import { isShared, UnusableRepository } from './git.ts';
 
 interface Rules {
   /** The device that directories have to be on. */
@@ -140,10 +140,6 @@ function unreadable(path: string, error: unknown): unknown {
   return code === null ? error : new UnusableRepository(`${path} cannot be looked at: ${code}`);
 }
 
-function idOf({ dev, ino }: Pick<Status, 'dev' | 'ino'>): string {
-  return `${dev}:${ino}`;
-}
-
 async function directoryAt(path: string, name: string): Promise<Status> {
   const stats = await statusOf(path);
   if (stats?.isDirectory() !== true) throw new UnusableRepository(`${name} is not a directory`);
@@ -233,8 +229,9 @@ class Look {
       for (const directory of from)
         for (const alternate of this.#alternatesOf(directory)) {
           const stats = await stat(encodePath(alternate), { bigint: true }).catch(() => null);
-          if (stats?.isDirectory() !== true || seen.has(idOf(stats))) continue;
-          if (seen.add(idOf(stats)).size > mostAlternates)
+          const id = `${stats?.dev}:${stats?.ino}`;
+          if (stats?.isDirectory() !== true || seen.has(id)) continue;
+          if (seen.add(id).size > mostAlternates)
             throw new UnusableRepository(`it borrows objects of more than ${mostAlternates} directories`);
           await this.objects(alternate, { device: stats.dev, owner: null, mostBytes: null });
           next.push(alternate);

@@ -5,7 +5,7 @@ import { lstat } from 'node:fs/promises';
 import { beforeFollow, decodePath, encodePath, type StorageSettings } from '../../../layout/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
 import { entryNames } from '../files.ts';
-import type { RepositoryView } from './view.ts';
+import { inLines, type RepositoryView } from './view.ts';
 
 type LfsObjects = ReadonlyMap<string, number>;
 
@@ -62,7 +62,7 @@ export async function unneededLfs(
       const [, oid] = /^oid sha256:([0-9a-f]{64})\r?$/.exec(line) ?? [];
       if (oid !== undefined) unneeded.delete(oid);
     },
-    asLines(view.hasAlternates ? await shortBlobs(view, possible) : possible),
+    inLines(view.hasAlternates ? await shortBlobs(view, possible) : possible),
   );
   const largest = [...unneeded]
     .map(([oid, bytes]) => ({ oid, bytes }))
@@ -86,13 +86,9 @@ async function shortBlobs(view: RepositoryView, ids: readonly string[]): Promise
       const [, size] = /^blob (\d+)$/.exec(line) ?? [];
       if (id !== undefined && size !== undefined && Number(size) < longestPointer) found.push(id);
     },
-    asLines(ids),
+    inLines(ids),
   );
   return found;
-}
-
-function asLines(ids: readonly string[]): string {
-  return ids.map(id => `${id}\n`).join('');
 }
 
 async function foldersIn(path: string): Promise<readonly string[]> {

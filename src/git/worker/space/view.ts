@@ -21,9 +21,14 @@ import { SoftquotaError } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text.ts';
 import { directoryEntries, isThere } from '../files.ts';
-import { canReadReftable, type GitProgram } from './git-programs.ts';
+import {
+  canReadReftable,
+  type GitProgram,
+  type GitSettings,
+  readGitSettings,
+  UnusableRepository,
+} from './git.ts';
 import { mustBePlain, mustBeUsable } from './inspect.ts';
-import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
 
 export interface RunLimits {
   readonly timeoutMs: number;
@@ -64,6 +69,15 @@ const mostOutput = 16 * 1024 * 1024;
 /** `rev-list` of ten million objects takes over a gigabyte, and a repack holds what it compresses. */
 const memoryOf = (isUrgent?: boolean): number => (isUrgent === true ? 0.5 : 2) * 1024 ** 3;
 
+/** A repository that was checked, and the folder of ours with git's directory for it. */
+interface Opened extends Required<Omit<ViewOptions, 'hasReflogs'>> {
+  readonly path: string;
+  readonly settings: GitSettings;
+  readonly hasAlternates: boolean;
+  readonly used: readonly string[];
+  readonly folder: string;
+}
+
 export class RepositoryView {
   readonly path: string;
   readonly objects: string;
@@ -78,45 +92,34 @@ export class RepositoryView {
   limits: RunLimits;
   /** Called with the process number of git, which is also that of its group. */
   started: (pid: number) => void = () => {};
-  readonly #folder: string;
-  readonly #quarantine: string | null;
+  readonly #opened: Opened;
 
-  private constructor(
-    path: string,
-    { program, quarantine = null, objects = `${path}/objects` }: ViewOptions,
-    limits: RunLimits,
-    settings: GitSettings,
-    hasAlternates: boolean,
-    folder: string,
-    used: readonly string[],
-  ) {
-    this.path = path;
-    this.objects = objects;
-    this.program = program;
+  private constructor(opened: Opened, limits: RunLimits) {
+    this.path = opened.path;
+    this.objects = opened.objects;
+    this.program = opened.program;
+    this.settings = opened.settings;
+    this.hasAlternates = opened.hasAlternates;
+    this.used = opened.used;
     this.limits = limits;
-    this.settings = settings;
-    this.hasAlternates = hasAlternates;
-    this.used = used;
-    this.#folder = folder;
-    this.#quarantine = quarantine;
+    this.#opened = opened;
   }
 
   /** Opens a repository; rejects with an `UnusableRepository` if git cannot or must not run on it. */
   static async open(path: string, options: ViewOptions, limits: RunLimits): Promise<RepositoryView> {
-    const { signal } = limits;
-    const { hasReflogs = true, quarantine = null, objects = `${path}/objects` } = options;
-    const used = await mustBeUsable(path, quarantine, signal, objects);
+    const { program, hasReflogs = true, quarantine = null, objects = `${path}/objects` } = options;
+    const used = await mustBeUsable(path, quarantine, limits.signal, objects);
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
       await writeFile(join(folder, 'global'), ownConfig);
       const settings = readGitSettings(path);
-      const { program } = options;
       if (settings.refStorage === 'reftable' && !canReadReftable(program))
         throw new UnusableRepository(
           `its refs are in reftable format, which git ${program.version} (${program.program}) cannot read: name git 2.45 or later in [reclaim] GIT`,
         );
       const hasAlternates = readBounded(encodePath(`${objects}/info/alternates`)).kind !== 'absent';
-      const view = new RepositoryView(path, options, limits, settings, hasAlternates, folder, used);
+      const opened = { path, program, quarantine, objects, settings, hasAlternates, used, folder };
+      const view = new RepositoryView(opened, limits);
       await view.#makeGitDirectory();
       if (quarantine !== null) await symlink(encodePath(quarantine), join(folder, 'quarantine'));
       if (hasReflogs) await view.refreshReflogs();
@@ -130,16 +133,7 @@ export class RepositoryView {
 
   /** The repository without what the push brings; it ends with this view. */
   get stored(): RepositoryView {
-    const { path, program, objects, limits, settings, hasAlternates, used } = this;
-    return new RepositoryView(
-      path,
-      { program, objects },
-      limits,
-      settings,
-      hasAlternates,
-      this.#folder,
-      used,
-    );
+    return new RepositoryView({ ...this.#opened, quarantine: null }, this.limits);
   }
 
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
@@ -196,17 +190,40 @@ export class RepositoryView {
     if (rest !== '') take(rest);
   }
 
+  /** Returns the first result of `tell` for a line of this command, and ends git then; null if it has none. */
+  async firstLine<Told>(
+    args: readonly string[],
+    tell: (line: string) => Told | null,
+    input: string,
+    signal = this.limits.signal,
+  ): Promise<Told | null> {
+    const enough = new AbortController();
+    const told: Told[] = [];
+    const take = (line: string): void => {
+      const one = told.length === 0 ? tell(line) : null;
+      if (one === null) return;
+      told.push(one);
+      enough.abort();
+    };
+    try {
+      await this.lines([{ args }], take, input, { signal: AbortSignal.any([signal, enough.signal]) });
+    } catch (error) {
+      if (told.length === 0) throw error;
+    }
+    return told[0] ?? null;
+  }
+
   /** Runs `git prune` on packs and loose objects alone, since it would also remove the objects of pushes. */
   async prune(expire: string): Promise<void> {
-    await rm(join(this.#folder, 'own'), { recursive: true, force: true });
+    await rm(join(this.#opened.folder, 'own'), { recursive: true, force: true });
     await this.#linkOwnObjects();
     await this.git(['prune', `--expire=${expire}`], '', this.#environment(['own', 'git/objects']));
   }
 
   /** Returns git's environment, with the quarantine first and then these object directories of our folder. */
   #environment(directories: readonly string[]): Readonly<Record<string, string>> {
-    const folder = this.#folder;
-    const [first = '', ...others] = (this.#quarantine === null ? [] : ['quarantine'])
+    const { folder, quarantine } = this.#opened;
+    const [first = '', ...others] = (quarantine === null ? [] : ['quarantine'])
       .concat(directories)
       .map(name => join(folder, name));
     return {
@@ -232,7 +249,7 @@ export class RepositoryView {
   }
 
   async refreshReflogs(): Promise<void> {
-    const copy = join(this.#folder, 'git/logs');
+    const copy = join(this.#opened.folder, 'git/logs');
     await rm(copy, { recursive: true, force: true });
     const logs = `${this.path}/logs`;
     await mustBePlain([logs]);
@@ -245,11 +262,11 @@ export class RepositoryView {
   }
 
   async close(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#opened.folder, { recursive: true, force: true });
   }
 
   async #makeGitDirectory(): Promise<void> {
-    const directory = join(this.#folder, 'git');
+    const directory = join(this.#opened.folder, 'git');
     const head = readBounded(encodePath(`${this.path}/HEAD`), { mostBytes: longestHead });
     if (head.kind !== 'file') throw new UnusableRepository(`its HEAD is no regular file (${head.kind})`);
     await mkdir(directory);
@@ -262,12 +279,17 @@ export class RepositoryView {
 
   /** Makes a directory with the repository's objects, without those of its alternates. */
   async #linkOwnObjects(): Promise<void> {
-    const own = join(this.#folder, 'own');
+    const own = join(this.#opened.folder, 'own');
     await mkdir(own);
     for (const name of await readdir(encodePath(this.objects), { encoding: 'latin1' }))
       if (name === 'pack' || /^[0-9a-f]{2}$/.test(name))
         await symlink(encodePath(`${this.objects}/${name}`), join(own, name));
   }
+}
+
+/** Writes ids as the input of git. */
+export function inLines(ids: Iterable<string>): string {
+  return [...ids].map(id => `${id}\n`).join('');
 }
 
 /** Quotes a path for a list with colons between paths; git reads a path in quotes like a string of C. */

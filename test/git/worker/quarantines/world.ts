@@ -35,7 +35,7 @@ export class World extends GitWorld {
     this.quarantines = new Quarantines({
       repositories: this.#repositories,
       isAlone: true,
-      log: { warn: details => void this.warnings.push(Object(details)) },
+      log: { info: () => {}, warn: details => void this.warnings.push(Object(details)) },
       changed: () => {},
       ...options,
     });

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import { findGits } from '../../../../src/git/worker/space/git-programs.ts';
+import { findGits } from '../../../../src/git/worker/space/git.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { Server } from '../../hooks/server.ts';
 
