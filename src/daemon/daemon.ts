@@ -302,16 +302,17 @@ async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logg
   }
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
-  const praefectStorage = config.forge?.praefect?.storage ?? null;
-  const readsForge = config.forge !== null;
+  const record = {
+    praefectStorage: config.forge?.praefect?.storage ?? null,
+    readsForge: config.forge !== null,
+  };
   return Fleet.open({
     ledger,
     store,
     host,
     token,
     version,
-    praefectStorage,
-    readsForge,
+    record,
     log,
     now: Date.now,
   });

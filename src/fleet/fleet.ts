@@ -34,10 +34,8 @@ export interface FleetOptions {
   /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
   readonly version: string;
-  /** See `HostRecord`; null unless given. */
-  readonly praefectStorage?: string | null;
-  /** See `HostRecord`; false unless given. */
-  readonly readsForge?: boolean;
+  /** The part of its record that never changes. */
+  readonly record?: Partial<Pick<HostRecord, 'praefectStorage' | 'readsForge'>>;
   readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
@@ -108,8 +106,7 @@ export class Fleet implements SharedDocuments {
   private constructor(options: FleetOptions) {
     this.#options = options;
     this.#everyMs = options.everyMs ?? 1000;
-    const { ledger, store, host, log, now, settleMs = 1200 } = options;
-    const { praefectStorage = null, readsForge = false } = options;
+    const { ledger, store, host, log, now, record, settleMs = 1200 } = options;
     const { documents, replica, shares } = ledger;
     this.#away = new AwayState({
       log,
@@ -120,8 +117,7 @@ export class Fleet implements SharedDocuments {
     const about = () => ({
       isParted: this.#documents.divergence !== null,
       roots: this.#roots(),
-      praefectStorage,
-      readsForge,
+      ...record,
     });
     this.#name = new HostName({ ...options, about });
     this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
@@ -238,10 +234,7 @@ export class Fleet implements SharedDocuments {
     await this.#sync();
   }
 
-  /**
-   * Tells whether this host counts the figures of the forge that it reads: one of all hosts does. Null: the
-   * hosts are not known yet.
-   */
+  /** See `Hosts`. */
   get countsForge(): boolean | null {
     return this.#hosts.countsForge;
   }

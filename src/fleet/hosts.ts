@@ -26,7 +26,7 @@ interface HostNameOptions {
   /** Milliseconds since 1970. */
   now(): number;
   /** Returns what other hosts should know of this one. */
-  about(): Pick<HostRecord, 'isParted' | 'praefectStorage' | 'readsForge' | 'roots'>;
+  about(): Pick<HostClaim, 'isParted' | 'praefectStorage' | 'readsForge' | 'roots'>;
 }
 
 /** Why another daemon has the name. */

@@ -83,7 +83,7 @@ export async function member(
     log: silentLog,
     now: Date.now,
     settleMs,
-    readsForge,
+    record: { readsForge },
     ...(isLive ? {} : { everyMs: 1e9 }),
   };
   const fleet = await Fleet.open(options).catch(async error => {
