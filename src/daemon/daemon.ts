@@ -302,20 +302,8 @@ async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logg
   }
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
-  const record = {
-    praefectStorage: config.forge?.praefect?.storage ?? null,
-    readsForge: config.forge !== null,
-  };
-  return Fleet.open({
-    ledger,
-    store,
-    host,
-    token,
-    version,
-    record,
-    log,
-    now: Date.now,
-  });
+  const praefectStorage = config.forge?.praefect?.storage ?? null;
+  return Fleet.open({ ledger, store, host, token, version, praefectStorage, log, now: Date.now });
 }
 
 /** Removes the figures of a forge that app.ini no longer names. */

@@ -2,7 +2,7 @@
 
 import type { EventStore, SharedDocuments } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Ledger } from '../ledger/index.ts';
+import { forgeSource, type Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import {
@@ -13,11 +13,9 @@ import {
   type PolicyChange,
   type Position,
   type ServerAdvice,
-  type SharedState,
   type SharedStore,
   type VolatileChange,
 } from '../store/index.ts';
-import { within } from '../within.ts';
 import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';
@@ -34,8 +32,8 @@ export interface FleetOptions {
   /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
   readonly version: string;
-  /** The part of its record that never changes. */
-  readonly record?: Partial<Pick<HostRecord, 'praefectStorage' | 'readsForge'>>;
+  /** See `HostRecord`; null unless given. */
+  readonly praefectStorage?: string | null;
   readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
@@ -68,14 +66,15 @@ interface FleetHooks {
   heard?(sharedPath: string): void;
 }
 
-/** The part of `everyMs` for which a sync waits for usage, which is read beside later syncs if it is long. */
-const usagePart = 0.03;
-/** A longer part, while nobody is served yet. */
-const openingPart = 0.3;
+/** Usual milliseconds between two syncs with the store. */
+const usualMs = 1000;
+/** Milliseconds for reading usage in one sync, before the policy is read again. */
+const readingMs = 30;
+/** A longer time for the same, while nobody is served yet. */
+const openingMs = 300;
 
 export class Fleet implements SharedDocuments {
   readonly #options: FleetOptions;
-  readonly #everyMs: number;
   readonly #name: HostName;
   readonly #hosts: Hosts;
   readonly #documents: DocumentFollower;
@@ -84,8 +83,6 @@ export class Fleet implements SharedDocuments {
   readonly #teller: UsageTeller;
   readonly #adviceWatch: AdviceWatch;
   readonly #changeHints: ChangeHints;
-  /** The first claim of the name, while it is under way. */
-  #opening: Promise<void> | null = null;
   #roots: () => HostRecord['roots'] = () => null;
   #heard: (sharedPath: string) => void = () => {};
   /** The message of the divergence that was logged last; null: none, or its end was logged. */
@@ -105,9 +102,8 @@ export class Fleet implements SharedDocuments {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    this.#everyMs = options.everyMs ?? 1000;
-    const { ledger, store, host, log, now, record, settleMs = 1200 } = options;
-    const { documents, replica, shares } = ledger;
+    const { ledger, store, host, log, now, praefectStorage = null, settleMs = 1200 } = options;
+    const { documents, replica, shares, sources } = ledger;
     this.#away = new AwayState({
       log,
       now,
@@ -117,7 +113,8 @@ export class Fleet implements SharedDocuments {
     const about = () => ({
       isParted: this.#documents.divergence !== null,
       roots: this.#roots(),
-      ...record,
+      praefectStorage,
+      readsForge: sources.report(forgeSource) !== undefined,
     });
     this.#name = new HostName({ ...options, about });
     this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
@@ -154,18 +151,13 @@ export class Fleet implements SharedDocuments {
       elsewhere: store,
     });
     try {
-      // To claim a name that the store does not know takes a while, in which this host reads the store.
-      fleet.#opening = fleet.#name.begin(() => void fleet.#look());
-      await fleet.#opening;
+      await fleet.#name.begin();
     } catch (error) {
-      // If the store is away, later syncs report it, and claim the name.
-      if (!(error instanceof SoftquotaError && error.code === 'store_away')) {
-        await fleet.#stopReading();
+      if (!isAway(error)) {
         await store.close();
         throw error;
       }
-    } finally {
-      fleet.#opening = null;
+      // Later syncs report that the store is away, and claim the name.
     }
     await fleet.#look();
     return fleet;
@@ -173,15 +165,13 @@ export class Fleet implements SharedDocuments {
 
   /** Starts to report to the other hosts and to follow them. */
   start({ turned = () => {}, roots = () => null, heard = () => {} }: FleetHooks = {}): void {
+    const { store, everyMs = usualMs } = this.#options;
     this.#roots = roots;
     this.#heard = heard;
     this.#name.start(turned);
-    this.#options.store.follow({
-      changed: () => void this.#look(),
-      said: text => this.#changeHints.said(text),
-    });
+    store.follow({ changed: () => void this.#look(), said: text => this.#changeHints.said(text) });
     // A sync may take longer than the name lasts without a claim.
-    this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), this.#everyMs).unref();
+    this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), everyMs).unref();
     this.#teller.start();
     this.#next();
   }
@@ -220,7 +210,10 @@ export class Fleet implements SharedDocuments {
     this.#rejectIfDiverged();
   }
 
-  /** Returns all hosts that count. Rejects with `store_away`. */
+  /**
+   * Returns the hosts of the store, and those that it has lost but whose usage counts. Rejects with
+   * `store_away`.
+   */
   hosts(): Promise<readonly HostRecord[]> {
     return this.#hosts.all();
   }
@@ -253,28 +246,26 @@ export class Fleet implements SharedDocuments {
     return this.#options.store.advice(this.#documents.wasEmptied);
   }
 
-  /** Sets the policy of all hosts: the one in force here, or the one in the store. */
-  repair(policy: 'known' | 'stored'): Promise<void> {
-    return this.#documents.repair(policy);
+  /**
+   * Sets the policy of all hosts: the one in force here, or the one in the store. Rejects with `conflict` if
+   * they are the same or somebody else decided meanwhile, and with `store_away`.
+   */
+  async repair(policy: 'known' | 'stored'): Promise<void> {
+    await this.#documents.repair(policy);
   }
 
   async close(): Promise<void> {
     const { store, ledger } = this.#options;
-    await this.#stopReading();
+    this.#isClosed = true;
+    this.#heard = () => {};
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#syncs.idle();
     await this.#teller.close();
     if (this.#beat !== null) clearInterval(this.#beat);
     this.#changeHints.close();
     await ledger.eventLog.close();
     if (this.#away.current === null && this.#name.isHeld) await this.#name.release();
     await store.close();
-  }
-
-  async #stopReading(): Promise<void> {
-    this.#isClosed = true;
-    this.#heard = () => {};
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#syncs.idle();
-    await this.#usage.close();
   }
 
   /** Syncs and checks for advice. Never rejects: the next one tries again. */
@@ -294,6 +285,7 @@ export class Fleet implements SharedDocuments {
       this.#nextSync = null;
       try {
         await this.#syncNow();
+        this.#isComplete = !this.#usage.isReading;
         if (this.#away.succeeded()) this.#adviceWatch.anew();
       } catch (error) {
         this.#away.failed(error);
@@ -312,32 +304,23 @@ export class Fleet implements SharedDocuments {
     if (isOtherServer) {
       ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
       this.#volatile.lost();
+      this.#usage.lost();
     }
     if (this.#documents.divergence === null) await this.#volatile.sync(state.volatile);
     this.#teller.compare(state.usage.get(host));
     // Usage that another host told and nobody can read keeps this host from telling nothing.
     this.#syncedAt = begun;
-    await this.#readUsage(state);
-  }
-
-  async #readUsage(state: SharedState): Promise<void> {
-    const reading = this.#usage.sync(state).then(() => {
-      this.#isComplete = true;
-    });
-    const part = this.#beat === null ? openingPart : usagePart;
-    if ((await within(reading, this.#everyMs * part, 'late')) !== 'late') return;
-    this.#isComplete = false;
-    reading.catch(error => this.#away.failed(error));
+    const budgetMs = this.#beat === null ? openingMs : readingMs;
+    await this.#usage.sync(state.usage, performance.now() + budgetMs);
   }
 
   /**
    * Claims the name and the turn, but less often than once per sync: each message of a change causes a sync.
-   * The claim of `open` comes first.
    */
   async #keepName(): Promise<void> {
+    const { everyMs = usualMs } = this.#options;
     const now = performance.now();
-    if (this.#opening !== null) return;
-    if (this.#name.isHeld && now - this.#keptAt < this.#everyMs / 2) return;
+    if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
     await this.#name.keep();
     if (this.#name.isHeld) await this.#name.takeTurn();
     // Those who need the list report that it cannot be read.
@@ -347,23 +330,25 @@ export class Fleet implements SharedDocuments {
 
   #next(): void {
     if (this.#isClosed) return;
-    this.#timer = setTimeout(() => void this.#look().then(() => this.#next()), this.#everyMs).unref();
+    const { everyMs = usualMs } = this.#options;
+    const waitMs = this.#usage.isReading && this.#away.current === null ? 0 : everyMs;
+    this.#timer = setTimeout(() => void this.#look().then(() => this.#next()), waitMs).unref();
   }
 
   /** Tells whether usage may be reported now, and puts its owners on record. Rejects with `store_away`. */
   async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
+    const { everyMs = usualMs } = this.#options;
     // Another daemon may have the name by now.
-    if (performance.now() - this.#syncedAt > this.#everyMs) await this.#sync();
+    if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     // If this has to be done later, their usage counts all the same.
     await this.#documents.enroll(ownerKeys);
     return true;
   }
 
-  /** Copies the events and levels of this host into a new store, once it has its name. */
+  /** Copies the events and levels of this host into a new store. */
   async #bringAlong(): Promise<void> {
     const { ledger, store } = this.#options;
-    await this.#opening;
     const { own } = ledger.eventLog;
     for await (const events of eventPages(own)) if (events.length > 0) await store.write({ events });
     await store.write({ levels: await own.levels() });
@@ -397,4 +382,8 @@ export class Fleet implements SharedDocuments {
     const { divergence } = this.#documents;
     if (divergence !== null) throw new SoftquotaError('store_away', divergence.message);
   }
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof SoftquotaError && error.code === 'store_away';
 }

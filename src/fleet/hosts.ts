@@ -91,20 +91,16 @@ export class HostName {
     if (!had && performance.now() < this.#turnUntil) this.#turned();
   }
 
-  /**
-   * Takes the name. Calls `waits` if the store may have lost who has it, so that this takes a while. Rejects
-   * with `configuration` if another daemon has it, and with `store_away`.
-   */
-  async begin(waits: () => void): Promise<void> {
+  /** Takes the name. Rejects with `configuration` if another daemon has it, and with `store_away`. */
+  async begin(): Promise<void> {
     const { host } = this.#options;
-    if ((await this.#claimFirst(waits)) === 'taken')
-      throw new SoftquotaError('configuration', takenMessage(host));
+    if ((await this.#claimFirst()) === 'taken') throw new SoftquotaError('configuration', takenMessage(host));
   }
 
   /** Keeps the name, or takes it again. Rejects with `store_away`. */
   async keep(): Promise<void> {
     const { host, log, now } = this.#options;
-    const outcome = this.#begins ? await this.#claimFirst(() => {}) : await this.#claim(null);
+    const outcome = this.#begins ? await this.#claimFirst() : await this.#claim(null);
     this.#isHeld = outcome === 'kept';
     if (this.#isHeld && this.#taken !== null) {
       const takenSince = new Date(this.#taken.since).toISOString();
@@ -124,10 +120,9 @@ export class HostName {
     await store.release({ host, token, life: this.#life, version }).catch(() => {});
   }
 
-  async #claimFirst(waits: () => void): Promise<ClaimOutcome> {
+  async #claimFirst(): Promise<ClaimOutcome> {
     let outcome = await this.#claim('unsure');
     if (outcome === 'unknown') {
-      waits();
       await delay(renewalMs);
       outcome = await this.#claim('sure');
     }
@@ -182,7 +177,7 @@ export class Hosts {
   }
 
   /**
-   * Tells whether this host counts what a forge stores: of those that read the forge, the first by name does.
+   * Tells whether this host counts what a forge stores: of those that have read it, the first by name does.
    * One that is silent keeps that, as its figures count until it is forgotten. Null: not known yet.
    */
   get countsForge(): boolean | null {
@@ -211,12 +206,15 @@ export class Hosts {
 
   /** Reads the hosts, and remembers them for times when the store is away. Rejects with `store_away`. */
   async look(): Promise<readonly HostRecord[]> {
-    const { store, host: ownHost, now } = this.#options;
+    const { shares, store, host: ownHost, now } = this.#options;
     const listed = await store.hosts();
     for (const record of listed) this.#listed.set(record.host, record);
     const others = listed.filter(({ host, seenAt }) => host !== ownHost && now() - seenAt <= dayMs);
     this.#lately = 1 + others.length;
-    this.#countsForge = listed.every(({ host, readsForge }) => !readsForge || host >= ownHost);
+    const counting = new Set([...listed.map(({ host }) => host), ...shares.others]);
+    this.#countsForge = ![...this.#listed.values()].some(
+      ({ host, readsForge }) => readsForge && host < ownHost && counting.has(host),
+    );
     return listed;
   }
 }

@@ -15,7 +15,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Ledger, UsageShares } from '../ledger/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
-import { type LargeUnit, placeIn, type SharedState, type SharedStore, usageText } from '../store/index.ts';
+import { type LargeUnit, placeIn, type SharedStore, type ToldShare, usageText } from '../store/index.ts';
 
 interface UsageTellerOptions {
   readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'watch'>;
@@ -140,7 +140,7 @@ export class UsageTeller {
     const from = (await store.state()).usage.get(host) ?? null;
     this.#told.clear();
     for await (const page of store.usage(host)) {
-      for (const [ownerKey, , text] of page) if (text !== null) this.#told.set(ownerKey, text);
+      for (const { share, text } of page) this.#told.set(share.ownerKey, text);
     }
     for (const ownerKey of this.#told.keys()) this.#changed.add(ownerKey);
     await inSlices(ledger.documents.owners.all, ({ key }) => this.#changed.add(key));
@@ -204,52 +204,52 @@ function placeText({ epoch, number }: { readonly epoch: string; readonly number:
 
 interface UsageReaderOptions {
   readonly shares: Pick<UsageShares, 'lookThrough' | 'takeShares'>;
-  readonly store: Pick<SharedStore, 'state' | 'usage' | 'usageBetween'>;
+  readonly store: Pick<SharedStore, 'usage' | 'usageAfter'>;
   readonly host: string;
 }
 
-type Reported = Pick<SharedState, 'server' | 'usage'>;
+/** A read of all usage on a host, as far as it has come. */
+interface Reading {
+  readonly place: string;
+  readonly pages: AsyncIterator<readonly ToldShare[]>;
+  /** Owners whose usage was read already. */
+  readonly seen: Set<string>;
+}
 
 export class UsageReader {
   readonly #options: UsageReaderOptions;
   /** Position up to which the usage on each other host is known. */
   readonly #known = new Map<string, string>();
-  readonly #readings = new SerialQueue();
-  /** A reading that has not begun yet, and what it will read. */
-  #next: Promise<void> | null = null;
-  #reported: Reported = { server: null, usage: new Map() };
-  #isClosed = false;
+  readonly #readings = new Map<string, Reading>();
+  /** Some changes of a host are still to be read. */
+  #isBehind = false;
 
   constructor(options: UsageReaderOptions) {
     this.#options = options;
   }
 
+  /** Tells whether some usage is still to be read. */
+  get isReading(): boolean {
+    return this.#readings.size > 0 || this.#isBehind;
+  }
+
   /**
-   * Reads the usage of the hosts up to the positions of this state of the store, after the reading under way.
-   * Usage that cannot be read keeps no other host's from being read. Rejects with `store_away` or
-   * `store_refused`.
+   * Reads the usage of the hosts up to these positions, until the deadline on the monotonic clock; the rest
+   * is left to the next time. Usage that cannot be read keeps no other host's from being read. Rejects with
+   * `store_away` or `store_refused`.
    */
-  sync(reported: Reported): Promise<void> {
-    this.#reported = reported;
-    this.#next ??= this.#readings.run(() => {
-      this.#next = null;
-      return this.#read(this.#reported);
-    });
-    return this.#next;
-  }
-
-  /** Ends the reading under way after its next owners. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#readings.idle();
-  }
-
-  async #read({ server, usage }: Reported): Promise<void> {
+  async sync(places: ReadonlyMap<string, string>, deadline: number): Promise<void> {
+    this.#isBehind = false;
+    // A read continues only while the host is listed.
+    for (const host of this.#readings.keys()) if (!places.has(host)) this.#readings.delete(host);
     let refused: SoftquotaError | null = null;
-    for (const [host, place] of usage) {
-      if (host === this.#options.host || this.#known.get(host) === place) continue;
+    for (const [host, place] of places) {
+      if (host === this.#options.host) continue;
       try {
-        await this.#readHost(host, place, server);
+        // A restored store may be at the known position again, while another one is being read.
+        if (this.#known.get(host) === place) this.#readings.delete(host);
+        else if (place === 'forgotten') await this.#end(host, { place, seen: new Set() });
+        else await this.#follow(host, place, deadline);
       } catch (error) {
         if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
         refused = error;
@@ -258,37 +258,64 @@ export class UsageReader {
     if (refused !== null) throw refused;
   }
 
-  async #readHost(host: string, place: string, server: string | null): Promise<void> {
-    const { shares, store } = this.#options;
-    const [known, now] = [placeIn(this.#known.get(host) ?? ''), placeIn(place)];
-    const goesOn = known !== null && known.epoch === now?.epoch && known.number < now.number;
-    const seen = new Set<string>();
-    const pages = goesOn ? store.usageBetween(host, known.number, now.number) : store.usage(host);
-    for await (const page of pages) {
-      if (this.#isClosed) return;
-      shares.takeShares(host, page);
-      if (!goesOn) for (const [ownerKey] of page) seen.add(ownerKey);
-    }
-    if (!goesOn) {
-      const after = await store.state();
-      const there = after.usage.get(host);
-      // The store was emptied meanwhile.
-      if (there === undefined) return;
-      // Another server, or one with another report, seemed to have less.
-      const isSame = after.server === server && placeIn(there)?.epoch === now?.epoch;
-      if (!isSame) return this.#readHost(host, there, after.server);
-      await this.#dropOthers(host, seen);
-    }
-    this.#known.set(host, place);
+  /** Begins anew with reads that another server has answered in part. */
+  lost(): void {
+    this.#readings.clear();
   }
 
-  /** Deletes the usage on a host of all owners but these. Later changes come after the known position. */
-  async #dropOthers(host: string, seen: ReadonlySet<string>): Promise<void> {
+  async #follow(host: string, place: string, deadline: number): Promise<void> {
+    const [known, now] = [placeIn(this.#known.get(host) ?? ''), placeIn(place)];
+    if (known !== null && known.epoch === now?.epoch && known.number < now.number) {
+      this.#readings.delete(host);
+      return this.#goOn(host, known, deadline);
+    }
+    const reading = this.#readings.get(host) ?? this.#begin(host, place);
+    // Reads at least one page, so that earlier hosts do not keep later ones from being read.
+    do {
+      const { done, value } = await reading.pages.next().catch((error: unknown) => {
+        // An iterator that has thrown would seem to be at its end.
+        this.#readings.delete(host);
+        throw error;
+      });
+      if (done === true) return this.#end(host, reading);
+      const said = value.map(({ share }) => [share.ownerKey, share] as const);
+      this.#options.shares.takeShares(host, said);
+      for (const [ownerKey] of said) reading.seen.add(ownerKey);
+    } while (performance.now() < deadline);
+  }
+
+  #begin(host: string, place: string): Reading {
+    const pages = this.#options.store.usage(host)[Symbol.asyncIterator]();
+    const reading = { place, pages, seen: new Set<string>() };
+    this.#readings.set(host, reading);
+    return reading;
+  }
+
+  /** Ends a read: deletes the usage of owners that it did not find. Later changes come after its position. */
+  async #end(host: string, { place, seen }: Pick<Reading, 'place' | 'seen'>): Promise<void> {
+    this.#readings.delete(host);
     const { shares } = this.#options;
     const gone: string[] = [];
     await shares.lookThrough(share => {
       if (share.host === host && !seen.has(share.ownerKey)) gone.push(share.ownerKey);
     });
     await inSlices(gone, ownerKey => shares.takeShares(host, [[ownerKey, null]]));
+    this.#known.set(host, place);
+  }
+
+  async #goOn(
+    host: string,
+    { epoch, number: from }: { readonly epoch: string; readonly number: number },
+    deadline: number,
+  ): Promise<void> {
+    let number = from;
+    let isMore: boolean;
+    do {
+      const changes = await this.#options.store.usageAfter(host, number);
+      this.#options.shares.takeShares(host, changes.shares);
+      ({ number, isMore } = changes);
+    } while (isMore && performance.now() < deadline);
+    if (isMore) this.#isBehind = true;
+    this.#known.set(host, `${epoch} ${number}`);
   }
 }

@@ -230,10 +230,7 @@ export class UsageShares {
   }
 
   /** Replaces the usage that another host reported for owners; null: it stores nothing of the owner. */
-  takeShares(
-    host: string,
-    said: Iterable<readonly [ownerKey: string, share: ShareRecord | null, ...unknown[]]>,
-  ): void {
+  takeShares(host: string, said: Iterable<readonly [ownerKey: string, share: ShareRecord | null]>): void {
     const { usage, writeBehind, host: ownHost } = this.#options;
     if (host === ownHost) return;
     const shares: ShareRecord[] = [];

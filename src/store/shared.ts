@@ -108,7 +108,7 @@ export interface HostRecord {
   readonly roots: readonly HostRoot[] | null;
   /** The storage of a Gitaly Cluster that it counts (`[forge] PRAEFECT_STORAGE`); null: none. */
   readonly praefectStorage: string | null;
-  /** It reads the database of a forge. */
+  /** It has read the database of a forge. */
   readonly readsForge: boolean;
 }
 
@@ -175,8 +175,20 @@ export interface TellUsage {
   readonly largest: ReadonlyMap<string, readonly LargeUnit[]>;
 }
 
-/** Reported usage, and the text that `usageText` wrote; null: the owner stores nothing there any more. */
-export type ToldShare = readonly [ownerKey: string, share: ShareRecord | null, text: string | null];
+export interface ToldShare {
+  readonly share: ShareRecord;
+  /** The text that `usageText` wrote. */
+  readonly text: string;
+}
+
+/** Usage that a host reported after a number. */
+export interface UsageChanges {
+  /** Number of the last of these changes. */
+  readonly number: number;
+  /** By owners' keys; null: the owner stores nothing there any more. */
+  readonly shares: readonly (readonly [ownerKey: string, share: ShareRecord | null])[];
+  readonly isMore: boolean;
+}
 
 /** Gets the messages of a shared store, as far as they arrive. */
 export interface Listener {

@@ -85,8 +85,6 @@ t.test('a host that was started again writes what it knew when it ended', async 
 t.test('on a server just met nobody rules before those who know more could say so', async t => {
   const settleMs = 1000;
   const { address, one, saved } = await world(t, settleMs);
-  // The store knows this name then, so it is taken at once below.
-  await (await member(t, { address, host: 'late', settleMs })).close();
   await makeRule(one, 'kept');
   const fallBack = await saved();
   await makeRule(one, 'lost');

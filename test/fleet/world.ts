@@ -27,7 +27,6 @@ export interface MemberOptions {
   readonly waitReplicas?: number;
   /** Value of `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
-  readonly readsForge?: boolean;
   /** Wraps the shared store, for what lies between it and the host. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
@@ -69,7 +68,6 @@ export async function member(
     settleMs = 0,
     through = store => store,
     isLive = false,
-    readsForge = false,
   }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
@@ -83,7 +81,6 @@ export async function member(
     log: silentLog,
     now: Date.now,
     settleMs,
-    record: { readsForge },
     ...(isLive ? {} : { everyMs: 1e9 }),
   };
   const fleet = await Fleet.open(options).catch(async error => {

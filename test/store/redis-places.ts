@@ -3,7 +3,7 @@
 import { openRedisStore, type SharedStore } from '../../src/store/index.ts';
 import { event, share } from './records.ts';
 import { comes } from './redis-servers.ts';
-import { changedBetween, commit, position, type SharedPlace, sharesOf, tell } from './shared-place.ts';
+import { commit, position, type SharedPlace, sharesOf, tell } from './shared-place.ts';
 
 let prefixes = 0;
 
@@ -36,7 +36,7 @@ export const questions: Readonly<Record<string, (store: SharedStore) => Promise<
   volatileNamesAfter: store => store.volatileNamesAfter(0),
   tellUsage: store => tell(store, 'one', [share('a', 'one')]),
   usage: store => sharesOf(store, 'one'),
-  usageBetween: store => changedBetween(store, 'one', 0, 9),
+  usageAfter: store => store.usageAfter('one', 0),
   largestUnits: store => store.largestUnits('a', ['one']),
   events: store => store.events({ limit: 1 }),
   levels: store => store.levels(),

@@ -9,17 +9,7 @@ import { Passage } from '../e2e/passage.ts';
 import { event, owner, share } from './records.ts';
 import { measuringKeys, placeIn, policyKeys, questions } from './redis-places.ts';
 import { startSentinels, startSingle } from './redis-servers.ts';
-import {
-  changedBetween,
-  commit,
-  documentsOf,
-  opened,
-  position,
-  put,
-  rule,
-  sharesOf,
-  tell,
-} from './shared-place.ts';
+import { commit, documentsOf, opened, position, put, rule, sharesOf, tell } from './shared-place.ts';
 
 t.setTimeout(300_000);
 
@@ -83,7 +73,7 @@ t.test('who measures only needs no right to change the policy', async t => {
   await measuring.write({ events: [event('e', 1)], levels: [{ ownerId: 1, text: '' }], goneEventsBefore: 0 });
   t.strictSame([(await documentsOf(measuring)).length, (await sharesOf(measuring, 'one')).length], [2, 1]);
   t.match(await measuring.policySince({ version: 1 }), { change: { documents: [rule('s')] } });
-  t.equal((await changedBetween(measuring, 'one', -1, 9)).length, 2);
+  t.equal((await measuring.usageAfter('one', -1)).shares.length, 2);
   t.equal((await measuring.largestUnits('a', ['one'])).size, 1);
   t.equal(await measuring.takeTask('tell', 'one'), true);
   t.equal((await measuring.hosts()).length, 1);

@@ -79,18 +79,9 @@ export async function tell(
 export async function sharesOf(store: SharedStore, ...hosts: readonly string[]) {
   const shares: ShareRecord[] = [];
   for (const host of hosts) {
-    for await (const page of store.usage(host)) shares.push(...page.flatMap(([, share]) => share ?? []));
+    for await (const page of store.usage(host)) shares.push(...page.map(({ share }) => share));
   }
   return sortedRecords({ owners: [], documents: [], shares }).shares;
-}
-
-/** Returns what a host changed after a number, up to another. */
-export async function changedBetween(store: SharedStore, host: string, after: number, upTo: number) {
-  const found: (readonly [string, ShareRecord | null])[] = [];
-  for await (const page of store.usageBetween(host, after, upTo)) {
-    found.push(...page.map(([ownerKey, share]) => [ownerKey, share] as const));
-  }
-  return found;
 }
 
 export const documentsOf = async (store: SharedStore) =>

@@ -183,11 +183,14 @@ export class ForgeSync {
     const { log, mayCount, pollMs = usualPollMs } = this.#options;
     const counts = mayCount() ?? this.#counts;
     if (counts !== this.#counts) this.#atLeast('anew');
-    this.#counts = counts;
     const mode = this.#mode;
     this.#mode = 'new';
     this.#putMs = 0;
     try {
+      // Whatever comes of the reading, the figures count on another host now.
+      const isOver = counts === false && this.#counts !== false;
+      if (isOver && this.#options.ledger.sources.report(forgeSource) !== undefined) await this.#put(noLines());
+      this.#counts = counts;
       const known = mode === 'new' || mode === 'full' ? undefined : await this.#known();
       const rest = await this.#take(this.#reader.read(mode, known));
       this.#failures = 0;

@@ -81,9 +81,10 @@ export function words(list: readonly Word[]): readonly Word[] {
 
 /** Splits a list of Redis or a script into its alternating names and values. */
 export function pairs<T>(list: readonly T[]): readonly (readonly [T, T])[] {
-  const found: (readonly [T, T])[] = [];
-  for (let at = 0; at + 1 < list.length; at += 2) found.push([list[at] as T, list[at + 1] as T]);
-  return found;
+  return list.flatMap((name, at) => {
+    const value = list[at + 1];
+    return at % 2 === 1 || value === undefined ? [] : [[name, value] as const];
+  });
 }
 
 /** Cuts a list into parts of at most `most` entries. */

@@ -17,7 +17,7 @@ import type {
   SharedState,
 } from '../shared.ts';
 import { pairs, pipeline, script, sendScript, serverLua } from './commands.ts';
-import type { Connection, RedisContext } from './connection.ts';
+import type { RedisContext } from './connection.ts';
 import { mustBeOfOurTypes } from './examine.ts';
 import { away, redisSchema, strangeSchema } from './faults.ts';
 import {
@@ -92,26 +92,13 @@ const pageSize = 250;
 /** Limit of changed fields that are read one by one; of more, the whole policy is read. */
 const mostNames = 5000;
 
-/** Reads all fields of a hash, some at a time. */
+/** Reads all fields of a hash, some at a time, so that no long answer delays others. */
 export async function* scanFields(
   { connection }: Pick<RedisContext, 'connection'>,
   key: string,
 ): AsyncGenerator<readonly (readonly [name: string, value: Buffer])[]> {
-  const pages = scan(connection, (client, cursor) => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
-  for await (const page of pages) yield page.map(([name, value]) => [name.toString(), value]);
-}
-
-/** Reads all fields of a hash as text, which takes half the time; what is no text becomes other text. */
-export function scanTexts({ connection }: Pick<RedisContext, 'connection'>, key: string) {
-  return scan(connection, (client, cursor) => client.hscan(key, cursor, 'COUNT', pageSize));
-}
-
-/** Reads in pages, so that no long answer delays others. */
-async function* scan<T extends string | Buffer>(
-  connection: Connection,
-  read: (client: Redis, cursor: string) => Promise<[cursor: T, found: T[]]>,
-): AsyncGenerator<readonly (readonly [name: T, value: T])[]> {
-  const ask = (cursor: string) => connection.run(client => read(client, cursor));
+  const ask = (cursor: string) =>
+    connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
   for (let asked = ask('0'); ; ) {
     const [next, found] = await asked;
     const cursor = next.toString();
@@ -120,7 +107,7 @@ async function* scan<T extends string | Buffer>(
       asked = ask(cursor);
       asked.catch(() => {});
     }
-    yield pairs(found);
+    yield pairs(found).map(([name, value]) => [name.toString(), value]);
     if (cursor === '0') return;
   }
 }

@@ -8,14 +8,13 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
-import type { LargeUnit } from '../record-store.ts';
+import type { LargeUnit, ShareRecord } from '../record-store.ts';
 import { usageIn } from '../share.ts';
-import type { TellUsage, ToldShare } from '../shared.ts';
-import { whole } from '../shared.ts';
+import { type TellUsage, type ToldShare, type UsageChanges, whole } from '../shared.ts';
 import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { decodeFieldName, fieldName, parseStored } from './keys.ts';
-import { scanTexts } from './policy.ts';
+import { scanFields } from './policy.ts';
 
 /** Owners whose changes are read at a time; one write has fewer. */
 const pageSize = 1000;
@@ -75,46 +74,41 @@ export async function* usageOnHost(
   context: RedisContext,
   host: string,
 ): AsyncGenerator<readonly ToldShare[]> {
-  for await (const page of scanTexts(context, context.keys.usageOf(host))) {
-    yield page.map(([name, text]) => shareAt(context, host, name, text));
+  for await (const page of scanFields(context, context.keys.usageOf(host))) {
+    yield page.map(([name, value]) => {
+      const text = value.toString();
+      return { text, share: shareAt(context, host, name, text) };
+    });
   }
 }
 
-/** Reads the usage of owners that a host last changed after a number, up to another, some at a time. */
-export async function* usageBetween(
-  context: RedisContext,
-  host: string,
-  after: number,
-  upTo: number,
-): AsyncGenerator<readonly ToldShare[]> {
+export async function usageAfter(context: RedisContext, host: string, number: number): Promise<UsageChanges> {
   const { connection, keys } = context;
-  for (let number = after; number < upTo; ) {
-    const found = await connection.run(client =>
-      client.zrangebyscore(keys.usageChanges(host), `(${number}`, upTo, 'WITHSCORES', 'LIMIT', 0, pageSize),
+  const found = await connection.run(client =>
+    client.zrangebyscore(keys.usageChanges(host), `(${number}`, '+inf', 'WITHSCORES', 'LIMIT', 0, pageSize),
+  );
+  const all = pairs(found);
+  const isMore = all.length === pageSize;
+  const last = all.at(-1)?.[1];
+  // The page may have only a part of its last write.
+  const told = isMore ? all.filter(([, number]) => number !== last) : all;
+  const names = told.map(([name]) => name);
+  const values =
+    names.length === 0 ? [] : await connection.run(client => client.hmget(keys.usageOf(host), ...names));
+  const shares = names.map((name, at): readonly [string, ShareRecord | null] => {
+    const value = values[at];
+    const ownerKey = parseStored(connection.where, keys.usageChanges(host), name, () =>
+      decodeFieldName(name),
     );
-    const all = pairs(found);
-    const isLast = all.length < pageSize;
-    const last = all.at(-1)?.[1];
-    // The page may have only a part of its last write.
-    const changed = isLast ? all : all.filter(([, its]) => its !== last);
-    const names = changed.map(([name]) => name);
-    const values =
-      names.length === 0 ? [] : await connection.run(client => client.hmget(keys.usageOf(host), ...names));
-    yield names.map((name, at) => shareAt(context, host, name, values[at] ?? null));
-    number = isLast ? upTo : Number(changed.at(-1)?.[1] ?? upTo);
-  }
+    return [ownerKey, value ? shareAt(context, host, name, value) : null];
+  });
+  return { number: Number(told.at(-1)?.[1] ?? number), shares, isMore };
 }
 
-function shareAt(
-  { connection, keys }: RedisContext,
-  host: string,
-  name: string,
-  text: string | null,
-): ToldShare {
-  return parseStored(connection.where, keys.usageOf(host), name, () => {
-    const ownerKey = decodeFieldName(name);
-    return [ownerKey, text === null ? null : usageIn(ownerKey, host, text), text];
-  });
+function shareAt({ connection, keys }: RedisContext, host: string, name: string, text: string): ShareRecord {
+  return parseStored(connection.where, keys.usageOf(host), name, () =>
+    usageIn(decodeFieldName(name), host, text),
+  );
 }
 
 /** Returns the largest units of an owner on these hosts, as they reported them, largest first. */
@@ -145,9 +139,12 @@ export async function* allLargest(
   host: string,
 ): AsyncGenerator<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]> {
   const key = context.keys.largest(host);
-  for await (const page of scanTexts(context, key)) {
-    yield page.map(([name, text]) =>
-      parseStored(context.connection.where, key, name, () => [decodeFieldName(name), largestIn(text)]),
+  for await (const page of scanFields(context, key)) {
+    yield page.map(([name, value]) =>
+      parseStored(context.connection.where, key, name, () => [
+        decodeFieldName(name),
+        largestIn(value.toString()),
+      ]),
     );
   }
 }

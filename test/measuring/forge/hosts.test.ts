@@ -20,7 +20,7 @@ const bytesAt = ({ ledger }: Member): number =>
     .reduce((sum, bytes) => sum + bytes, 0);
 
 async function reading(t: Test, host: string, address: string, database: string): Promise<Member> {
-  const one = await member(t, { address, host, isLive: true, readsForge: true });
+  const one = await member(t, { address, host, isLive: true });
   const sync = new ForgeSync({
     settings: settingsFor(`sqlite:${database}`),
     pollMs: 50,
