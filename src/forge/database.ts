@@ -52,8 +52,8 @@ export interface ForgeDatabase {
   readonly pageRows: number;
   /** The database of a Gitaly Cluster, and the name of this host's storage there; absent without one. */
   readonly praefect?: { readonly db: ForgeDatabase; readonly storage: string };
-  /** Judges the sizes of rows for the current reading; absent: there is none. */
-  judge?: SizeJudge;
+  /** Judges the sizes of rows for the current reading. */
+  judge: SizeJudge;
   quoted(name: string): string;
   /** Suffix that converts a column to a text. */
   readonly asText: string;
@@ -274,57 +274,49 @@ export function boundedColumns(db: ForgeDatabase, columns: readonly string[]): s
 
 const unknownRow: AboutRow = { owner: null, path: null };
 
-interface RowsRead {
-  /** Describes a row without a valid size, whose file counts for nobody. */
-  readonly about?: (row: Row) => AboutRow;
-  /** Number of columns that are the primary key, by which the pages follow each other; they come first. */
-  readonly keys?: 1 | 2;
-  /** Identifies a row, if its first column does not. */
-  readonly idOf?: (row: Row) => number;
-  /** Limit of a page. */
-  readonly mostRows?: number;
+/**
+ * Passes on the rows whose size is valid, with the last valid size in place of an invalid one. `about`
+ * describes rows without a valid size, whose files count for nobody.
+ */
+export function judgedRows(
+  { judge }: ForgeDatabase,
+  table: string,
+  columns: readonly string[],
+  about: (row: Row) => AboutRow = () => unknownRow,
+): { take(id: number, row: Row, give: (id: number, row: Row) => void): void; end(): void } {
+  const at = columns.findIndex(name => sizeColumns.includes(name));
+  if (at === -1) return { take: (id, row, give) => give(id, row), end: () => {} };
+  const sizes = judge.sizes(table);
+  return {
+    take: (id, row, give) => {
+      const size = sizes.judged(id, row[at], () => about(row));
+      if (size !== null) give(id, size === Number(row[at]) ? row : row.with(at, size));
+    },
+    end: sizes.end,
+  };
 }
 
-/**
- * Reads a table and passes on each row whose size is valid, with its id. The last valid size takes the place
- * of an invalid one.
- */
+/** Reads a table and passes each row on with its id, which is the first column. `mostRows` limits a page. */
 export async function eachRow(
   db: ForgeDatabase,
   table: string,
   columns: readonly string[],
   give: (id: number, row: Row) => void,
-  {
-    about = () => unknownRow,
-    keys = 1,
-    idOf = row => Number(row[0]),
-    mostRows = Number.POSITIVE_INFINITY,
-  }: RowsRead = {},
+  { about, mostRows = Number.POSITIVE_INFINITY }: { about?: (row: Row) => AboutRow; mostRows?: number } = {},
 ): Promise<void> {
-  const key = columns.slice(0, keys).map(name => db.quoted(name));
-  // MySQL finds the page by the first comparison only, because it has no index for a list.
-  const where = `${key[0]} >= ? AND (${key}) > (${key.map(() => '?')})`;
-  const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted(table)} WHERE ${where} ORDER BY ${key} LIMIT`;
-  const sizeAt = columns.findIndex(name => sizeColumns.includes(name));
-  const sizes = sizeAt === -1 ? undefined : db.judge?.sizes(table);
-  const take = (row: Row): void => {
-    const id = idOf(row);
-    const size = sizes?.judged(id, row[sizeAt], () => about(row));
-    if (size === undefined || size === Number(row[sizeAt])) give(id, row);
-    else if (size !== null) give(id, row.with(sizeAt, size));
-  };
-  let after: readonly SqlValue[] = [-1, ''].slice(0, keys);
+  const id = db.quoted('id');
+  const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
+  const judged = judgedRows(db, table, columns, about);
+  let after: SqlValue = -1;
   for (;;) {
     const most = Math.min(mostRows, db.pageRows);
-    const rows = await db.rows(`${sql} ${most}`, [...after.slice(0, 1), ...after]);
-    for (const row of rows) take(row);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < most) return sizes?.end();
+    const rows = await db.rows(`${sql} ${most}`, [after]);
+    for (const row of rows) judged.take(Number(row[0]), row, give);
+    if (rows.length < most) return judged.end();
     // SQLite does not wait for anything, so other work gets its turn between two pages here.
     await setImmediate();
-    after = last
-      .slice(0, keys)
-      .map(value => (typeof value === 'bigint' || typeof value === 'number' ? value : String(value)));
+    const last = rows.at(-1)?.[0];
+    after = typeof last === 'bigint' || typeof last === 'string' ? last : Number(last);
   }
 }
 

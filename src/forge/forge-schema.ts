@@ -1,14 +1,14 @@
 /** A kind of forge: its tables, its rows, and the sums of bytes by owner and leaf. */
 
 import { given } from '../given.ts';
-import { type AboutRow, eachRow, type ForgeDatabase, numberAt, type Row, textAt } from './database.ts';
+import { type AboutRow, eachRow, type ForgeDatabase, numberAt, type Row } from './database.ts';
+import type { LfsObject } from './lfs-objects.ts';
 import type { RowSum } from './loss-guard.ts';
 import {
   type FigureDrift,
   type ForgeLeaf,
   type ForgeMembers,
   type ForgeOwner,
-  type LfsObject,
   type OwnerKey,
   type Unowned,
   type UnownedReason,
@@ -22,15 +22,24 @@ export type NeededColumns = Readonly<Record<string, readonly string[]>>;
 export interface ForgeRepository {
   /** Null if no rows with bytes refer to it. */
   readonly id: number | null;
+  readonly ownerId: number;
   /** Name in lower case that is found by a path; see `repositoryNameOf`. */
   readonly name: string;
-  /** Its owner; with `tellsOwners` possible ones, in the order that `claimsIn` explains. Empty: none. */
+  readonly isPublic: boolean;
+}
+
+/** A repository whose path does not show its owner. */
+export interface PlacedRepository {
+  readonly id: number | null;
+  readonly name: string;
+  /** Possible owners, in the order that `claimsIn` explains; empty if it has none. */
   readonly claims: readonly Claim[];
 }
 
 /** A part of a reading that has bytes, such as all LFS objects. */
 interface BytePart {
   readonly tables: readonly string[];
+  readonly isByRepository: boolean;
   count(db: ForgeDatabase, whose: RowOwners): Promise<PartSums>;
 }
 
@@ -46,13 +55,15 @@ export interface ForgeSchema {
   ownerBy?(db: ForgeDatabase, key: OwnerKey, value: number | string): Promise<ForgeOwner | null>;
   /** Returns the organizations with members, by ascending ids. `eachOwner` has to run before. */
   members(db: ForgeDatabase): Promise<readonly ForgeMembers[]>;
-  /** True if only the database knows the owners of repositories, and their paths do not. */
+  /**
+   * True if only the database knows the owners of repositories, and their paths do not: all are placed ones.
+   */
   readonly tellsOwners: boolean;
   /** Passes on the repositories; those with an id by ascending ids. */
   eachRepository(
     db: ForgeDatabase,
     owners: RowOwners['owners'],
-    take: (repository: ForgeRepository) => void,
+    take: (repository: ForgeRepository | PlacedRepository) => void,
   ): Promise<void>;
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
@@ -190,73 +201,4 @@ export async function readObjects(
   const take = (id: number, row: Row) => objects.add(id, numberAt(row, 1));
   await eachRow(db, table, columns, take, given({ about }));
   return objects;
-}
-
-/** Limit of the listed objects of a repository: the largest ones. */
-export const mostLfsObjects = 20_000;
-
-interface LfsRows {
-  readonly table: string;
-  readonly repository: string;
-  /** Column by which an index orders the rows of a repository. */
-  readonly key: 'id' | 'oid';
-}
-
-/** Limit of the rows of a statement, so that none holds a lock for long. */
-const mostRows = 500;
-
-/**
- * Returns the largest objects for which no other repository has a row. `name` is `owner/name` in lower case.
- */
-export async function lfsObjectsOf(
-  db: ForgeDatabase,
-  names: LfsRows,
-  name: string,
-): Promise<readonly LfsObject[]> {
-  const repositoryId = await repositoryIdOf(db, name);
-  if (repositoryId === null) return [];
-  const [table, repository, key, oid, size] = [names.table, names.repository, names.key, 'oid', 'size'].map(
-    each => db.quoted(each),
-  );
-  const most = Math.min(mostRows, db.pageRows);
-  let found: LfsObject[] = [];
-  let after: number | string = names.key === 'id' ? -1 : '';
-  for (;;) {
-    const rows = await db.rows(
-      `SELECT ${oid}, ${size}, ${key} FROM ${table} WHERE ${repository} = ? AND ${key} > ? ORDER BY ${key} LIMIT ${most}`,
-      [repositoryId, after],
-    );
-    const page = rows.map(objectIn);
-    const places = page.map(() => '?').join(', ');
-    const others =
-      page.length === 0
-        ? []
-        : await db.rows(
-            `SELECT DISTINCT ${oid} FROM ${table} WHERE ${oid} IN (${places}) AND ${repository} <> ?`,
-            [...page.map(each => each.oid), repositoryId],
-          );
-    const shared = new Set(others.map(row => textAt(row, 0)));
-    found.push(...page.filter(each => !shared.has(each.oid)));
-    const last = rows.at(-1);
-    const isOver = last === undefined || rows.length < most;
-    if (isOver || found.length > 2 * mostLfsObjects)
-      found = found.sort((a, b) => b.bytes - a.bytes).slice(0, mostLfsObjects);
-    if (isOver) return found;
-    after = names.key === 'id' ? numberAt(last, 2) : textAt(last, 2);
-  }
-}
-
-export function objectIn(row: Row): LfsObject {
-  return { oid: textAt(row, 0), bytes: numberAt(row, 1) };
-}
-
-/** Finds the id of a repository of Gitea, Forgejo or Gogs; null if there is none. */
-async function repositoryIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
-  const [owner = '', own = ''] = name.split('/');
-  const rows = await db.rows(
-    `SELECT r.id, u.name FROM repository r JOIN ${db.quoted('user')} u ON u.id = r.owner_id WHERE r.lower_name = ?`,
-    [own],
-  );
-  const found = rows.find(row => textAt(row, 1).toLowerCase() === owner);
-  return found === undefined ? null : numberAt(found, 0);
 }

@@ -18,7 +18,6 @@ import {
 import {
   addMember,
   type ForgeSchema,
-  lfsObjectsOf,
   membersById,
   type NeededColumns,
   ObjectSums,
@@ -26,8 +25,8 @@ import {
   type RowOwners,
   readObjects,
 } from './forge-schema.ts';
+import { lfsObjectsOf } from './lfs-objects.ts';
 import type { ForgeMembers, ForgeOwner } from './messages.ts';
-import { claimOf } from './places.ts';
 
 /** The tables and columns that are read, as in Gitea 1.27.3; see docs/forges. */
 const tables = {
@@ -49,7 +48,7 @@ const tables = {
 export const triedSchemaVersion = 343;
 
 /** Returns the path of a file in one of the forge's directories; null if unknown. */
-type GiteaFile = (store: GiteaStore, name: string) => string | null;
+export type GiteaFile = (store: GiteaStore, name: string) => string | null;
 
 /** `areHidden`: the forge hides the pages of all owners. */
 export function giteaSchema(fileIn: GiteaFile, areHidden: () => boolean): ForgeSchema {
@@ -63,18 +62,23 @@ export function giteaSchema(fileIn: GiteaFile, areHidden: () => boolean): ForgeS
     byteParts: {
       lfs: {
         tables: ['lfs_meta_object'],
+        isByRepository: true,
         count: (db, whose) => countLfs(db, whose, fileIn),
       },
       attachments: {
         tables: ['attachment'],
+        isByRepository: true,
         count: (db, whose) => countAttachments(db, whose, fileIn),
       },
       artifacts: {
         tables: ['action_artifact'],
+        isByRepository: true,
         count: (db, whose) => countArtifacts(db, whose, fileIn),
       },
       packages: {
         tables: ['package', 'package_version', 'package_file', 'package_blob'],
+        // Packages belong to owners, not to repositories.
+        isByRepository: false,
         count: (db, whose) => countPackages(db, whose, fileIn),
       },
     },
@@ -83,8 +87,9 @@ export function giteaSchema(fileIn: GiteaFile, areHidden: () => boolean): ForgeS
       eachRow(db, 'repository', tables.repository, (id, row) =>
         take({
           id,
+          ownerId: numberAt(row, 1),
           name: `${textAt(row, 2)}/${textAt(row, 3)}`.toLowerCase(),
-          claims: [claimOf(numberAt(row, 1), !flagAt(row, 4))],
+          isPublic: !flagAt(row, 4),
         }),
       ),
     lfsObjects: (db, name) =>
@@ -148,7 +153,7 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
 }
 
 /** Returns the name of a repository's owner; null if there is none. */
-export function ownerOfRepository({ owners, repositories }: RowOwners, id: number): string | null {
+function ownerOfRepository({ owners, repositories }: RowOwners, id: number): string | null {
   return owners.get(repositories.get(id) ?? 0)?.name ?? null;
 }
 

@@ -4,20 +4,29 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text.ts';
-import { eachRow, type ForgeDatabase, ForgeFault, flagAt, numberAt, type Row, textAt } from './database.ts';
+import {
+  boundedColumns,
+  eachRow,
+  type ForgeDatabase,
+  ForgeFault,
+  flagAt,
+  judgedRows,
+  numberAt,
+  type Row,
+  textAt,
+} from './database.ts';
 import {
   addMember,
   type ForgeSchema,
-  lfsObjectsOf,
   membersById,
   type NeededColumns,
   ObjectSums,
   PartSums,
   type RowOwners,
 } from './forge-schema.ts';
-import { giteaOwners, ownerOfRepository } from './gitea.ts';
+import { giteaOwners } from './gitea.ts';
+import { lfsObjectsOf } from './lfs-objects.ts';
 import { type ForgeMembers, repositoryHash } from './messages.ts';
-import { claimOf } from './places.ts';
 
 /** The tables and columns that are read, as in Gogs 0.12 to 0.14; see docs/forges. */
 const tables = {
@@ -43,9 +52,10 @@ export function gogsSchema(attachmentsPath: () => string, areHidden: () => boole
     repositoryTables: ['repository', 'user'],
     tellsOwners: false,
     byteParts: {
-      lfs: { tables: ['lfs_object'], count: countLfs },
+      lfs: { tables: ['lfs_object'], isByRepository: true, count: countLfs },
       attachments: {
         tables: ['attachment', 'issue', 'release'],
+        isByRepository: true,
         count: (db, whose) => countAttachments(db, whose, attachmentsPath()),
       },
     },
@@ -55,7 +65,7 @@ export function gogsSchema(attachmentsPath: () => string, areHidden: () => boole
         const ownerId = numberAt(row, 1);
         const owner = owners.get(ownerId)?.name ?? '';
         const name = `${owner}/${textAt(row, 2)}`.toLowerCase();
-        take({ id, name, claims: [claimOf(ownerId, !flagAt(row, 3))] });
+        take({ id, ownerId, name, isPublic: !flagAt(row, 3) });
       }),
     lfsObjects: (db, name) =>
       lfsObjectsOf(db, { table: 'lfs_object', repository: 'repo_id', key: 'oid' }, name),
@@ -73,18 +83,40 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
   return membersById(owners, all);
 }
 
-/** Counts LFS objects, whose rows have no id: their key is the repository and the object. */
 async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const objects = new ObjectSums<string>();
-  const take = (_: number, row: Row) => {
+  await eachObject(db, whose, row => {
     const oid = textAt(row, 1);
     objects.add(oid, numberAt(row, 2));
     objects.addOwner(oid, whose.repositories.get(numberAt(row, 0)));
-  };
-  const about = (row: Row) => ({ owner: ownerOfRepository(whose, numberAt(row, 0)), path: null });
-  const idOf = (row: Row) => repositoryHash('', `${row[0]} ${row[1]}`);
-  await eachRow(db, 'lfs_object', tables.lfs_object, take, { about, keys: 2, idOf });
+  });
   return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
+}
+
+/** Reads LFS objects, whose rows have no id: pages follow the primary key, repository and object. */
+async function eachObject(db: ForgeDatabase, whose: RowOwners, give: (row: Row) => void): Promise<void> {
+  const [repository, oid] = ['repo_id', 'oid'].map(name => db.quoted(name));
+  const columns = boundedColumns(db, tables.lfs_object);
+  const select = `SELECT ${columns} FROM ${db.quoted('lfs_object')} WHERE`;
+  const order = `ORDER BY ${repository}, ${oid} LIMIT`;
+  const judged = judgedRows(db, 'lfs_object', tables.lfs_object, row => ({
+    owner: whose.owners.get(whose.repositories.get(numberAt(row, 0)) ?? 0)?.name ?? null,
+    path: null,
+  }));
+  let after = { repository: -1, oid: '' };
+  const page = async (where: string, values: readonly (number | string)[]): Promise<boolean> => {
+    const most = db.pageRows;
+    const rows = await db.rows(`${select} ${where} ${order} ${most}`, values);
+    for (const row of rows)
+      judged.take(repositoryHash('', `${row[0]} ${row[1]}`), row, (_, each) => give(each));
+    const last = rows.at(-1);
+    if (last !== undefined) after = { repository: numberAt(last, 0), oid: textAt(last, 1) };
+    return rows.length === most;
+  };
+  while (await page(`${repository} > ?`, [after.repository])) {
+    while (await page(`${repository} = ? AND ${oid} > ?`, [after.repository, after.oid]));
+  }
+  judged.end();
 }
 
 const issues = 'size:assets:attachments:issues';

@@ -8,6 +8,7 @@
 export { readIniText } from './app-ini.ts';
 export { ForgeFault, parseDatabaseAddress } from './database.ts';
 export { triedSchemaVersion } from './gitea.ts';
+export type { LfsObject } from './lfs-objects.ts';
 export {
   type Chunk,
   type ForgeKind,
@@ -16,7 +17,6 @@ export {
   type ForgeSettings,
   forgeKinds,
   forgeLeaves,
-  type LfsObject,
   type OddRows,
   type ReadMode,
   type RepositoryNames,

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
 import type { ForgeFault } from './database.ts';
+import type { LfsObject } from './lfs-objects.ts';
 import type { PlaceColumns } from './places.ts';
 
 export const forgeKinds = ['gitea', 'forgejo', 'gogs', 'gitlab'] as const;
@@ -103,13 +104,6 @@ export interface OddRows {
   /** Number of rows that count for nobody; `unownedBytes` is the size of their files. */
   readonly unowned: number;
   readonly unownedBytes: number;
-}
-
-/** An LFS object that only one repository has, according to the forge's rows. */
-export interface LfsObject {
-  /** SHA-256 of the content: 64 hexadecimal digits. */
-  readonly oid: string;
-  readonly bytes: number;
 }
 
 export interface ThreadSettings {

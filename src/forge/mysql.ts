@@ -10,6 +10,7 @@ import {
   type SqlValue,
   serverFault,
 } from './database.ts';
+import { RowJudge } from './odd-rows.ts';
 
 export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   let connection: Connection | null = null;
@@ -66,6 +67,7 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
   return {
     product,
     pageRows: limits.pageRows,
+    judge: new RowJudge(),
     asText: '',
     quoted: name => `\`${name}\``,
     rows,

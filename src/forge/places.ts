@@ -13,10 +13,6 @@ export interface Claim {
   readonly isWiki: boolean;
 }
 
-export function claimOf(ownerId: number, isPublic: boolean, title = ''): Claim {
-  return { ownerId, isPublic, title, isInherited: false, isWiki: false };
-}
-
 /** Rows by hashes of repository names, ascending; a repository may have several. */
 export interface PlaceColumns {
   readonly hashes: Float64Array;

@@ -9,6 +9,7 @@ import {
   type Row,
   serverFault,
 } from './database.ts';
+import { RowJudge } from './odd-rows.ts';
 
 /** Makes a statement that a running server answers at once. */
 const brief = (text: string) => ({ text, query_timeout: limits.answerMs });
@@ -71,6 +72,7 @@ export async function openPostgres(address: DatabaseServerAddress): Promise<Forg
     return {
       product: `PostgreSQL ${String(version)}`,
       pageRows: limits.pageRows,
+      judge: new RowJudge(),
       asText: '::text',
       quoted: name => `"${name}"`,
       // A partition may have the former name of its table, but only some of its rows.

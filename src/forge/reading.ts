@@ -130,8 +130,8 @@ export class ForgeReading {
     if (isWanted(accountsPart)) await timed(accountsPart, () => this.#readAccounts(db, news));
     const haveOwnersMoved =
       isWanted(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
-    for (const [part, { count }] of Object.entries(this.#schema.byteParts)) {
-      if (!isWanted(part) && !haveOwnersMoved) continue;
+    for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
+      if (!isWanted(part) && !(haveOwnersMoved && isByRepository)) continue;
       const sums = await timed(part, () => count(db, this));
       const before = this.sums.get(part);
       const differences = before === undefined ? [] : sums.since(before);
@@ -180,7 +180,6 @@ export class ForgeReading {
     const known = this.#names;
     const changed: string[] = [];
     let kept = 0;
-    const { tellsOwners } = this.#schema;
     const place = (hash: number, found: readonly Claim[]): boolean => {
       for (const claim of found) {
         hashes.push(hash);
@@ -188,24 +187,25 @@ export class ForgeReading {
       }
       return known?.places != null && !isDeepStrictEqual(claimsIn(known.places, hash), found);
     };
-    await this.#schema.eachRepository(db, this.owners, ({ id, name, claims: found }) => {
-      const [first] = found;
-      const ownerId = first?.ownerId;
+    await this.#schema.eachRepository(db, this.owners, repository => {
+      const { id, name } = repository;
+      const isPlaced = 'claims' in repository;
+      const ownerId = isPlaced ? repository.claims[0]?.ownerId : repository.ownerId;
       if (id !== null && typeof ownerId === 'number') {
         after.set(id, ownerId);
         if (before.get(id) === ownerId) kept++;
       }
       if (!this.#judge.isName(name, id)) return;
       const hash = repositoryHash(this.#seed, name);
-      const isPublic = !tellsOwners && first?.isPublic === true;
+      const isPublic = !isPlaced && repository.isPublic;
       if (isPublic) publicOnes.push(hash);
-      const hasMoved = tellsOwners && place(hash, found);
+      const hasMoved = isPlaced && place(hash, repository.claims);
       if (known === null || changed.length > mostChangedNames) return;
       if (hasMoved || isAmong(known.publicHashes, hash) !== isPublic) changed.push(name);
     });
     const names = {
       publicHashes: Float64Array.from(publicOnes).sort(),
-      places: tellsOwners ? placeColumns(hashes, claims) : null,
+      places: this.#schema.tellsOwners ? placeColumns(hashes, claims) : null,
     };
     if (!isDeepStrictEqual(known, names)) {
       const areFew = known !== null && changed.length <= mostChangedNames;

@@ -13,14 +13,8 @@ import { pathToFileURL } from 'node:url';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text.ts';
-import {
-  type ChangeMarks,
-  type ForgeDatabase,
-  ForgeFault,
-  type Row,
-  type SizeJudge,
-  type SqlValue,
-} from './database.ts';
+import { type ChangeMarks, type ForgeDatabase, ForgeFault, type Row, type SqlValue } from './database.ts';
+import { RowJudge } from './odd-rows.ts';
 
 /** Milliseconds for which a page should hold its lock, and a statement waits for the lock of the forge. */
 const pageMs = 8;
@@ -38,7 +32,7 @@ export function openSqlite(path: string): ForgeDatabase {
 
 class SqliteDatabase implements ForgeDatabase {
   readonly product: string;
-  judge?: SizeJudge;
+  judge = new RowJudge();
   readonly asText = '';
   readonly #path: string;
   readonly #db: DatabaseSync;

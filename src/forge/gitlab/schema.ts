@@ -7,18 +7,17 @@ import { createHash } from 'node:crypto';
 import { eachRow, type ForgeDatabase, flagAt, numberAt, textAt } from '../database.ts';
 import {
   addMember,
-  type ForgeRepository,
   type ForgeSchema,
   membersById,
-  mostLfsObjects,
   type NeededColumns,
-  objectIn,
   PartSums,
+  type PlacedRepository,
   type RowOwners,
   readObjects,
 } from '../forge-schema.ts';
-import type { ForgeMembers, ForgeOwner, LfsObject, OwnerLevel } from '../messages.ts';
-import { type Claim, claimOf } from '../places.ts';
+import { type LfsObject, mostLfsObjects, objectIn } from '../lfs-objects.ts';
+import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
+import type { Claim } from '../places.ts';
 import { eachReplica, replicatedPlace } from './praefect.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
@@ -34,18 +33,22 @@ export function gitlabSchema(level: OwnerLevel): ForgeSchema {
     byteParts: {
       lfs: {
         tables: ['lfs_objects', 'lfs_objects_projects'],
+        isByRepository: true,
         count: countGitlabLfs,
       },
       uploads: {
         tables: ['uploads', 'namespaces', 'snippets'],
+        isByRepository: true,
         count: (db, whose) => countUploads(db, whose, namespaces, snippets),
       },
       artifacts: {
         tables: [...artifactTables, 'ci_pipeline_artifacts'],
+        isByRepository: true,
         count: countGitlabArtifacts,
       },
       packages: {
         tables: ['packages_packages', 'packages_package_files'],
+        isByRepository: true,
         count: countGitlabPackages,
       },
     },
@@ -142,7 +145,7 @@ async function eachPlaced(
   db: ForgeDatabase,
   namespaces: Namespaces,
   snippets: Map<number, number>,
-  take: (repository: ForgeRepository) => void,
+  take: (repository: PlacedRepository) => void,
 ): Promise<void> {
   if (db.praefect === undefined) return eachGitlabRepository(db, namespaces, snippets, take);
   const claims = new Map<string, readonly Claim[]>();
@@ -165,22 +168,26 @@ async function eachGitlabRepository(
   db: ForgeDatabase,
   namespaces: Namespaces,
   snippets: Map<number, number>,
-  take: (repository: ForgeRepository) => void,
+  take: (repository: PlacedRepository) => void,
 ): Promise<void> {
   const projects = new Map<number, Claim>();
   /** By pool and then by owner: of all the projects of the owner in the pool, the one with the lowest id. */
   const pools = new Map<number, Map<number, Claim>>();
   await eachRow(db, 'projects', gitlabTables.projects, (id, row) => {
     const namespace = numberAt(row, 1);
-    const ownerId = namespaces.ownerIdOf(namespace) ?? noOwner;
-    const title = `${namespaces.fullPathOf(namespace)}/${textAt(row, 3)}`.slice(0, longestTitle);
-    const claim = claimOf(ownerId, numberAt(row, 2) === publicLevel, title);
+    const claim = {
+      ownerId: namespaces.ownerIdOf(namespace) ?? noOwner,
+      isPublic: numberAt(row, 2) === publicLevel,
+      title: `${namespaces.fullPathOf(namespace)}/${textAt(row, 3)}`.slice(0, longestTitle),
+      isInherited: false,
+      isWiki: false,
+    };
     projects.set(id, claim);
     const pool = numberAt(row, 4);
     if (pool !== 0) {
       const members = pools.get(pool) ?? new Map<number, Claim>();
       pools.set(pool, members);
-      if (!members.has(ownerId)) members.set(ownerId, claim);
+      if (!members.has(claim.ownerId)) members.set(claim.ownerId, claim);
     }
     take({ id, name: placeOf('@hashed', id), claims: [claim] });
   });
@@ -191,8 +198,13 @@ async function eachGitlabRepository(
     const ownerId = (project === 0 ? authorId : of?.ownerId) ?? noOwner;
     snippets.set(id, ownerId);
     const above = project === 0 ? namespaces.fullPathOf(authorId) : (of?.title ?? '');
-    const claim = claimOf(ownerId, numberAt(row, 3) === publicLevel, `${above}/snippets/${id}`);
-    take({ id: null, name: placeOf('@snippets', id), claims: [claim] });
+    const title = `${above}/snippets/${id}`;
+    const isPublic = numberAt(row, 3) === publicLevel;
+    take({
+      id: null,
+      name: placeOf('@snippets', id),
+      claims: [{ ownerId, isPublic, title, isInherited: false, isWiki: false }],
+    });
   });
   await eachRow(db, 'pool_repositories', gitlabTables.pool_repositories, (id, row) => {
     const hash = textAt(row, 1).split('/').at(-1) ?? '';
