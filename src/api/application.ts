@@ -176,7 +176,7 @@ const nobody: Caller = {
 async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
   const { access, longBody: schema } = route;
   // An open route checks no caller before the body is read, so its limit is small.
-  const mostBytes = schema !== undefined ? longBytes : isOpen(access) ? strangersBytes : usualBytes;
+  const mostBytes = isOpen(access) ? strangersBytes : schema === undefined ? usualBytes : longBytes;
   const body = await sentBody(request, mostBytes);
   if (schema === undefined || body.length <= mostWithoutThread) {
     return { json: jsonInBody(body, mostBytes), isRead: false };

@@ -35,7 +35,7 @@ export function webPages(built: Built, baseUrl: ApiServices['baseUrl']): Request
 
 /** Browsers request /favicon.ico when they show something that is not a page of the UI, such as JSON. */
 function iconIn(files: BuiltFiles['files'] = new Map()): string {
-  return [...files.keys()].find(name => name.startsWith('/assets/icon-')) ?? '';
+  return [...files.keys()].find(name => name.startsWith('/assets/icon-') && !isCompressed(name)) ?? '';
 }
 
 /** Answers unknown addresses: browsers get the app, other clients the error of the next handler. */

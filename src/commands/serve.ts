@@ -7,7 +7,7 @@ import type { WorkerOptions } from '../git/index.ts';
 import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
 import { apiCommand } from './api-command.ts';
-import { type ConfigOption, configFrom, loadedFrom, tellNotes, whereIs } from './settings.ts';
+import { type ConfigOption, configFrom, loadedFrom, whereIs } from './settings.ts';
 import { print } from './streams.ts';
 
 /** Time for an orderly stop after SIGTERM; then the process ends anyway. */
@@ -76,7 +76,8 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
     process.on('SIGHUP', () => {
       supervision.reloading();
       const again = loadAgain(whereIs(options), inForce);
-      tellNotes(again);
+      // A reader of the log that is stuck delays no answer, as one of standard error would.
+      for (const note of again.notes) log.warn(note);
       if (again.ok) inForce = again;
       started.reload(again);
       supervision.reloaded();

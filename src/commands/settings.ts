@@ -64,7 +64,7 @@ export function configFrom(option: ConfigOption): Config {
   return loadedFrom(option).config;
 }
 
-export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
+function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
   for (const line of notes) tellNote(line);
 }
 

@@ -75,8 +75,9 @@ async function checkDisks(report: Report, installation: Installation, isHeard: b
   await checkGitSetup(report, context, users);
   checkUnmanaged(report, installation, repositories);
   checkCluster(report, installation, repositories);
-  checkGc(report, context, close);
+  // The cause comes first: of many findings of a kind, the first are named.
   checkCollection(report, installation, close);
+  checkGc(report, context, close);
   await checkSignedPushes(report, context, close, statuses);
 }
 

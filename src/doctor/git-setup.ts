@@ -17,7 +17,7 @@ import {
 } from '../git/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text.ts';
-import { asUser, type HookUser, type HostContext, type Report } from './installation.ts';
+import { asUser, type HookUser, type HostContext, Report } from './installation.ts';
 import { beginningOf, filesBelow, isClosed, isFile } from './paths.ts';
 import type { Repository } from './repositories.ts';
 import { mayAskFor } from './rights.ts';
@@ -138,7 +138,9 @@ export async function checkGitSetup(
   const homes = asked.flatMap(({ uid }) => homeOf(uid) ?? []);
   const own = homes.flatMap(home => [`${home}/.gitolite.rc`, `${home}/.ssh/authorized_keys`]);
   const files = [...usualPlaces.flatMap(place => filesBelow(place, deepest)), ...own].slice(0, mostFiles);
-  await Promise.all(asked.map(user => checkConfiguration(report, context, user)));
+  const each = asked.map(user => ({ user, found: new Report() }));
+  await Promise.all(each.map(({ user, found }) => checkConfiguration(found, context, user)));
+  for (const { found } of each) report.add(found);
   for (const file of files) checkNamed(report, file);
 }
 

@@ -178,15 +178,15 @@ function parseJson(body: Buffer, nested: Nested | undefined): Parameters {
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) {
     throw badParameter('the body is not a JSON object');
   }
-  return flat(whole, nested?.names);
+  const found = flat(whole, nested?.names);
+  // Finding the spelling of numbers takes a call for each value, so it is done only if there is a number.
+  const hasNumbers = Object.values(whole).some(value => typeof value === 'number');
+  return nested === undefined && hasNumbers ? asWritten(text, found) : found;
 }
 
-/** Parses JSON, with each number as the text that stands for it. */
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text, (_name, value: unknown, context?: { readonly source?: string }) =>
-      typeof value === 'number' ? (context?.source ?? value) : value,
-    );
+    return JSON.parse(text);
   } catch {
     throw badParameter('the body is not JSON');
   }
@@ -210,6 +210,15 @@ function flat(whole: object, nested: ReadonlySet<string> | undefined): Parameter
     else throw badParameter(`${name} is not a text and not a number`);
   }
   return found;
+}
+
+function asWritten(text: string, parameters: Parameters): Parameters {
+  const written = new Map(parameters);
+  JSON.parse(text, (name, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value === 'number' && context?.source !== undefined) written.set(name, context.source);
+    return value;
+  });
+  return written;
 }
 
 function add(found: Map<string, string>, name: string, value: string): void {

@@ -29,7 +29,7 @@ import {
 } from './kinds.ts';
 import { endSessions } from './sessions.ts';
 import { tokensOf } from './tokens.ts';
-import { forgetUsesOfGone } from './uses.ts';
+import { forgetUse } from './uses.ts';
 
 /** The fields of a user. Absent ones are empty in a new user, and unchanged in an edit. */
 export interface UserFields extends Partial<Profile> {
@@ -106,9 +106,11 @@ export function deleteUser(transaction: Transaction, name: string): void {
   const { changes } = transaction;
   forgetMemberships(changes, id);
   for (const kind of [...ownedKinds, mailPreferenceKind]) {
-    for (const key of keysOf(changes, kind, id)) changes.remove(kind, key);
+    for (const key of keysOf(changes, kind, id)) {
+      changes.remove(kind, key);
+      if (kind === tokenKind || kind === sessionKind) forgetUse(changes, key);
+    }
   }
-  forgetUsesOfGone(changes);
 }
 
 /** Tells whether an owner is only known from the disk or a report, without any document. */

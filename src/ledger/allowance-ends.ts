@@ -55,9 +55,9 @@ export class AllowanceEnds {
     const { documents, clock, tell } = this.#options;
     if (this.#round !== null || performance.now() < this.#restUntil) return;
     const now = clock.wall();
-    const ended = [...everyAllowance(documents.snapshot)].filter(
-      ([, allowance]) => dueAt(allowance, now) <= now,
-    );
+    const ended: (readonly [ownerId: number, allowance: AllowanceDocument])[] = [];
+    for (const entry of everyAllowance(documents.snapshot))
+      if (dueAt(entry[1], now) <= now) ended.push(entry);
     if (ended.length === 0) return;
     for (const ownerId of new Set(ended.map(([id]) => id))) {
       const owner = documents.owners.byId(ownerId);

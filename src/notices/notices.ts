@@ -86,6 +86,7 @@ export class Notices {
 
   reconfigure(settings: NoticeSettings): void {
     this.#settings = settings;
+    this.#sender.reconfigure();
     if (this.#isStarted) this.#next(0);
   }
 

@@ -9,6 +9,7 @@ import type { NoticePlace } from '../wire/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 import type { NoticeSettings } from './recipients.ts';
+import type { MailTemplates } from './templates.ts';
 import { mailView, type ViewOptions } from './views.ts';
 
 export interface SenderOptions extends ViewOptions {
@@ -39,6 +40,7 @@ export class Sender {
   readonly #busy = new Map<string, number>();
   readonly #sent = new Map<string, Sent>();
   readonly #end = new AbortController();
+  #templates: { readonly of: string | null; readonly read: MailTemplates } | null = null;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -124,6 +126,11 @@ export class Sender {
     else if (attempts === 1) log.warn(told, 'a notice could not be delivered yet');
   }
 
+  /** Reads the templates again before the next mail. */
+  reconfigure(): void {
+    this.#templates = null;
+  }
+
   /** Delivers a notice. Returns null if it is delivered or no longer wanted, or else the reason. */
   deliver(id: string, notice: NoticeDocument, to: Target): Promise<string | null> {
     return to.via === 'webhook' ? this.#post(notice, to.name) : this.#mail(id, notice, to);
@@ -150,12 +157,20 @@ export class Sender {
     const token = ownerId === null ? null : keys.seal(String(ownerId), purpose);
     const unsubscribe = token && `${baseUrl()}unsubscribe?${new URLSearchParams({ token })}`;
     const [name, view] = await mailView(options, notice, unsubscribe);
-    const { renderMail } = await import('./templates.ts');
+    const templates = await this.#templatesIn(mail.templates);
     const { sendMail } = await import('./mailer.ts');
-    const rendered = renderMail(name, view, mail.templates, options.log);
+    const rendered = templates.render(name, view);
     const messageId = `${id}@${new URL(baseUrl()).hostname}`;
     const { signal } = this.#end;
     return sendMail(mail, { ...rendered, to: address, messageId, unsubscribe, at: notice.at, signal });
+  }
+
+  async #templatesIn(directory: string | null): Promise<MailTemplates> {
+    if (this.#templates?.of !== directory) {
+      const { readMailTemplates } = await import('./templates.ts');
+      this.#templates = { of: directory, read: readMailTemplates(directory, this.#options.log) };
+    }
+    return this.#templates.read;
   }
 }
 

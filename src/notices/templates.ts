@@ -22,6 +22,12 @@ export interface RenderedMail {
   readonly html: string;
 }
 
+interface Pair {
+  readonly subject: MailTemplate;
+  readonly text: MailTemplate;
+  readonly html: MailTemplate;
+}
+
 const common = ['message', 'site', 'at', 'host'];
 const names: Readonly<Record<MailName, ReadonlySet<string>>> = {
   owner: new Set([
@@ -40,23 +46,30 @@ const names: Readonly<Record<MailName, ReadonlySet<string>>> = {
 const subjectLine = /^Subject: ([^\n]{1,500})\n+/;
 const longestSubject = 150;
 
+export interface MailTemplates {
+  render(name: MailName, view: View): RenderedMail;
+}
+
 /**
- * Renders a mail. Logs an invalid template in the administrator's `directory`, and uses that of the package.
+ * Reads the templates. Logs an invalid file in the administrator's `directory`, and uses that of the package.
  */
-export function renderMail(
-  name: MailName,
-  view: View,
-  directory: string | null,
-  log: Pick<Log, 'error'>,
-): RenderedMail {
-  const mail = found(`${name}.txt`, directory, log, written => textOf(written, names[name]));
-  const html = found(`${name}.html`, directory, log, written => parseMailTemplate(written, names[name]));
+export function readMailTemplates(directory: string | null, log: Pick<Log, 'error'>): MailTemplates {
+  const read = (name: MailName): Pair => {
+    const text = found(`${name}.txt`, directory, log, written => textOf(written, names[name]));
+    const html = found(`${name}.html`, directory, log, written => parseMailTemplate(written, names[name]));
+    return { ...text, html };
+  };
+  const pairs = { owner: read('owner'), admin: read('admin'), digest: read('digest') };
+  return { render: (name, view) => rendered(pairs[name], view) };
+}
+
+function rendered(pair: Pair, view: View): RenderedMail {
   const plain = (value: string) => value;
-  const subject = render(mail.subject, view, plain).replaceAll(/\s+/g, ' ').trim();
+  const subject = render(pair.subject, view, plain).replaceAll(/\s+/g, ' ').trim();
   return {
     subject: subject.length > longestSubject ? `${subject.slice(0, longestSubject - 1)}…` : subject,
-    text: render(mail.text, view, plain),
-    html: render(html, view, escapeHtml),
+    text: render(pair.text, view, plain),
+    html: render(pair.html, view, escapeHtml),
   };
 }
 
@@ -81,7 +94,7 @@ function found<T>(
   return read(text);
 }
 
-function textOf(written: string, values: ReadonlySet<string>) {
+function textOf(written: string, values: ReadonlySet<string>): Pick<Pair, 'subject' | 'text'> {
   const [line, subject] = subjectLine.exec(written) ?? [];
   if (line === undefined || subject === undefined) throw new Error('does not begin with a line Subject: …');
   return {

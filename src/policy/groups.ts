@@ -242,8 +242,8 @@ export async function endGroupModes(documents: Documents, log: Pick<Log, 'warn'>
 }
 
 /**
- * Converts all groups in report mode, and returns them with the names of their rules. If another group has a rule, too, the rule stays
- * unchanged, and the converted group gets a copy, `NAME (GROUP)`.
+ * Converts all groups in report mode, and returns them with the names of their rules. If another group has a
+ * rule, too, the rule stays unchanged, and the converted group gets a copy, `NAME (GROUP)`.
  */
 function withoutGroupModes(
   changes: ChangeSet,

@@ -175,8 +175,9 @@ function explainedRule(counted: CountedRule, decided: boolean): ExplainedRule {
     used,
     reserved,
     limit: rule.limitBytes,
+    ...given({ allowance: rule.allowance, garbage }),
     headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
-    ...given({ allowance: rule.allowance, garbage, grace, mode: rule.mode }),
+    ...given({ grace, mode: rule.mode }),
     verdict,
     decided,
   };

@@ -121,15 +121,17 @@ export class Pack {
     attempt(() => {
       this.#mayGoOn();
       const blocks = this.#byBlock();
-      this.#eachHead(blocks, (head, at, offset, place) => {
+      const deltasIn = new Uint8Array(blocks.starts.length);
+      this.#eachHead(blocks, null, (head, at, offset, place, block) => {
         const type = typeAt(head, at);
-        if (type === blob) attempt(() => take(this.#orPadded(head, at, offset, sizeAt), place));
-        else if (!isDelta(type) && (type < commit || type > tag))
+        if (isDelta(type)) deltasIn[block] = 1;
+        else if (type === blob) attempt(() => take(this.#orPadded(head, at, offset, sizeAt), place));
+        else if (type < commit || type > tag)
           attempt(() => {
             throw new CannotTell('a pack has an object of an unknown type');
           });
       });
-      this.#eachHead(blocks, (head, at, offset, place) => {
+      this.#eachHead(blocks, deltasIn, (head, at, offset, place) => {
         if (!isDelta(typeAt(head, at))) return;
         attempt(() => {
           const bytes = this.#orPadded(head, at, offset, resultBytes);
@@ -145,16 +147,17 @@ export class Pack {
     this.#file.close();
   }
 
-  /** Calls `take` for each entry, block by block. */
+  /** Calls `take` for each entry, block by block; with `wanted`, only in blocks that are not 0 there. */
   #eachHead(
     { starts, places }: Blocks,
-    take: (bytes: Buffer, at: number, offset: number, place: number) => void,
+    wanted: Uint8Array | null,
+    take: (bytes: Buffer, at: number, offset: number, place: number, block: number) => void,
   ): void {
     const buffer = Buffer.allocUnsafe(blockBytes + longestHead);
     for (let block = 0; block + 1 < starts.length; block++) {
       const from = starts[block] ?? 0;
       const to = starts[block + 1] ?? 0;
-      if (from === to) continue;
+      if (from === to || wanted?.[block] === 0) continue;
       this.#mayGoOn();
       const isRead = to - from > fewEntries;
       const begins = block * blockBytes;
@@ -162,8 +165,8 @@ export class Pack {
       for (let next = from; next < to; next++) {
         const place = places[next] ?? 0;
         const offset = this.#offsets.at(place);
-        if (isRead) take(bytes, offset - begins, offset, place);
-        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place);
+        if (isRead) take(bytes, offset - begins, offset, place, block);
+        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place, block);
       }
     }
   }

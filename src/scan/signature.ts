@@ -161,7 +161,8 @@ export function prepareCache(file: string): string | null {
   const fault = prepare(file);
   if (fault === null) return null;
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
-  prepare(file);
+  const again = prepare(file);
+  if (again !== null) throw new Error(`${file} cannot be made anew: ${again}`);
   return fault;
 }
 

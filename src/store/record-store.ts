@@ -17,7 +17,7 @@ export const ownerIdBits = 48;
 export interface OwnerRecord {
   /** Stays the same when the name changes; no other owner ever gets it. */
   readonly id: number;
-  /** The form by which names are compared (quota/names.ts). */
+  /** The form by which names are compared (quota/subjects.ts). */
   readonly key: string;
   readonly name: string;
   readonly type: 'user' | 'organization';

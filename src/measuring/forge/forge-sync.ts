@@ -187,9 +187,10 @@ export class ForgeSync {
     this.#mode = 'new';
     this.#putMs = 0;
     try {
-      // Whatever comes of the reading, the figures count on another host now.
+      // Figures count on another host from now on, whatever comes of the reading.
       const isOver = counts === false && this.#counts !== false;
-      if (isOver && this.#options.ledger.sources.report(forgeSource) !== undefined) await this.#put(noLines());
+      if (isOver && this.#options.ledger.sources.report(forgeSource) !== undefined)
+        await this.#put(noLines());
       this.#counts = counts;
       const known = mode === 'new' || mode === 'full' ? undefined : await this.#known();
       const rest = await this.#take(this.#reader.read(mode, known));

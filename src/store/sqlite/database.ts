@@ -168,7 +168,14 @@ function checkContent(db: DatabaseSync, file: string): void {
         `${schemaVersion}. It was left as it is. Start the newer softquota again, or put back a backup made before.`,
     );
   }
-  if (version < oldestVersion) throw damaged(file, `its version is ${version}, which there never was`);
+  if (version < 1) throw damaged(file, `its version is ${version}, which there never was`);
+  if (version < oldestVersion) {
+    throw new SoftquotaError(
+      'store_refused',
+      `${file} was written by a softquota before 0.1, with version ${version}; this one reads ${oldestVersion} and later. ` +
+        'It was left as it is. Start with another DATA_PATH.',
+    );
+  }
   const finding = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
   // Some findings begin with a line that names the database within SQLite.
   if (finding !== 'ok') throw damaged(file, finding.replace(/^\*\*\* .*\n/, ''));
