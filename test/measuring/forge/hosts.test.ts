@@ -1,6 +1,7 @@
 /** Several hosts that read one forge: what it stores counts once. */
 
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { forgeSource } from '../../../src/ledger/index.ts';
 import { ForgeSync } from '../../../src/measuring/index.ts';
@@ -34,8 +35,7 @@ async function reading(t: Test, host: string, address: string, database: string)
   t.teardown(() => sync.close());
   one.fleet.start();
   sync.start();
-  const { fault } = await sync.firstReading();
-  t.equal(fault, null);
+  await sync.firstReading();
   return one;
 }
 
@@ -67,3 +67,32 @@ t.test('the first host by name counts; the next one after it is forgotten, and o
   await until(async () => bytesAt(middle) === bytes || null);
   t.equal(bytesAt(last), 0);
 });
+
+t.test(
+  'a host that cannot read the forge takes nothing from another; an emptied store changes nothing',
+  async t => {
+    const { address } = await startSingle(t);
+    const redis = new Redis(address);
+    t.teardown(() => redis.disconnect());
+    const database = join(t.testdir(), 'gitea.db');
+    writeSqlite(database);
+    const last = await reading(t, 'zulu', address, database);
+    const bytes = await until(async () => bytesAt(last) || null);
+    const first = await reading(t, 'alpha', address, `${database}.none`);
+    await until(async () => (await last.fleet.hosts()).some(({ host }) => host === 'alpha') || null);
+    await last.fleet.catchUp();
+    t.equal(last.fleet.countsForge, true);
+    t.equal(bytesAt(last), bytes);
+
+    writeSqlite(`${database}.none`);
+    await until(async () => (bytesAt(first) === bytes && bytesAt(last) === 0) || null);
+    await first.close();
+    await redis.flushall();
+    await until(
+      async () =>
+        (await last.fleet.hosts().catch(() => [])).some(({ host, isAlive }) => host === 'zulu' && isAlive) ||
+        null,
+    );
+    t.equal(last.fleet.countsForge, false, 'figures of a host that the store has lost still count');
+  },
+);

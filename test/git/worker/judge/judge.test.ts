@@ -272,7 +272,7 @@ async function slowed(world: World, act: string): Promise<void> {
 t.test('if git takes longer than the daemon waits the push is refused, and git is ended', async t => {
   const world = await full(t);
   await slowed(world, `echo $$ >>${world.folder}/pids`);
-  world.judgeMs = 1000;
+  world.waitedMs = 59_000;
   await withoutLarge(world);
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
   t.match(world.last, /git took longer than 60 s\. Delete branches and tags first/);

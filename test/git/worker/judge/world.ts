@@ -33,7 +33,8 @@ export class World extends GitWorld {
   over: Manner | null = null;
   /** Names of refs that the server hides. */
   hidden: readonly string[] = [];
-  judgeMs = 60_000;
+  /** Milliseconds since a push was asked for, of the 60 s in which it is judged. */
+  waitedMs = 0;
   /** Texts for pushers, the last behind. */
   readonly said: string[] = [];
   asked = 0;
@@ -156,7 +157,7 @@ export class World extends GitWorld {
     const { signal } = new AbortController();
     const { hidden, judgements } = this;
     const task = { path: this.bare, quarantine, lines, manner: this.over, hidden, exec_path: execPath };
-    const until = performance.now() + this.judgeMs;
+    const askedAt = performance.now() - this.waitedMs;
     // A push that brings no object passes, unless it brings back what nothing reaches.
     const objects = await this.run('find', [
       join(this.bare, 'objects', quarantine ?? ''),
@@ -164,11 +165,11 @@ export class World extends GitWorld {
       'f',
       ...['!', '-name', 'pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.*'],
     ]);
-    if (objects.stdout === '' && !(await judgements.bringsBack(task, until, signal))) return null;
+    if (objects.stdout === '' && !(await judgements.bringsBack(task, askedAt, signal))) return null;
     this.asked += 1;
     const { smaller, words } = judgements.isUnderWay(this.bare)
       ? { smaller: false, words: 'another push that makes this repository smaller is under way' }
-      : await judgements.judge(task, until, signal);
+      : await judgements.judge(task, askedAt, signal);
     this.said.push(words);
     return smaller ? null : words;
   }
