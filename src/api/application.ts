@@ -31,7 +31,9 @@ export interface ApplicationOptions {
   readonly services: ApiServices;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  /** Null on the Unix socket, where everybody is the administrator of this host, and nothing is for browsers. */
+  /**
+   * Null on the Unix socket, where everybody is the administrator of this host, and nothing is for browsers.
+   */
   readonly web: Built | null;
 }
 

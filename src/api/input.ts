@@ -12,7 +12,9 @@ const mebibyte = 1024 * kibibyte;
 /** Limit of a body in bytes, unless the route has a long body, or checks no caller first. */
 export const usualBytes = mebibyte;
 
-/** Limit of a long body in bytes, enough for several hundred thousand owners. Only administrators send one. */
+/**
+ * Limit of a long body in bytes, enough for several hundred thousand owners. Only administrators send one.
+ */
 export const longBytes = 16 * mebibyte;
 
 /** Limit of a body in bytes on routes that check no caller first. */

@@ -1,6 +1,6 @@
 /**
- * `softquota doctor` finds the problems of this installation, each with its fix. `softquota` without a command
- * prints a few lines: owners over and near a limit, disks, the worker, and problems.
+ * `softquota doctor` finds the problems of this installation, each with its fix. `softquota` without a
+ * command prints a few lines: owners over and near a limit, disks, the worker, and problems.
  */
 
 import { loadConfig } from '../config/index.ts';

@@ -2,10 +2,10 @@
  * The hosts that count, whether or not the shared store still knows them, and the name of this one among
  * them.
  *
- * The name is kept as long as the daemon gives signs of life. A daemon does not start while a running one with
- * another token has its name. A running daemon continues even if it loses the name, but reports nothing under
- * it until the name is free. With the name it may have the task, which one host has at a time, of reporting
- * what all hosts see: crossings of thresholds.
+ * The name is kept as long as the daemon gives signs of life. A daemon does not start while a running one
+ * with another token has its name. A running daemon continues even if it loses the name, but reports nothing
+ * under it until the name is free. With the name it may have the task, which one host has at a time, of
+ * reporting what all hosts see: crossings of thresholds.
  */
 
 import { randomUUID } from 'node:crypto';

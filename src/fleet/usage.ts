@@ -5,8 +5,9 @@
  * reads and compares what the store has, and only then makes other hosts read everything. So they never see
  * less than before.
  *
- * Of other hosts, the changes since the last time are read, or all of it, some owners at a time. If the store
- * has lost the usage of a host, its last known usage counts until the host reports again or is forgotten.
+ * Reading takes the changes of other hosts since the last time, or all of their usage, some owners at a time.
+ * If the store has lost the usage of a host, its last known usage counts until the host reports again or is
+ * forgotten.
  */
 
 import { randomBytes } from 'node:crypto';

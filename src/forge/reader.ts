@@ -72,8 +72,8 @@ export class ForgeReader {
   }
 
   /**
-   * Ends the thread, even if it waits for a database. Resolves with false if a disk that does not answer, with
-   * a database in a file, keeps it from ending.
+   * Ends the thread, even if it waits for a database. Resolves with false if a disk that does not answer,
+   * with a database in a file, keeps it from ending.
    */
   async close(): Promise<boolean> {
     this.#isClosed = true;

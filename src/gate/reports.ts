@@ -286,7 +286,8 @@ const claimsNested = { names: new Set(['claims', 'try']), mostValues };
 const longestClaimsBytes = 1024 * 1024;
 
 /**
- * `/v1/claims`: applies the claims of a provider about a user, sent by a forge's sign-in, an SSO proxy or a job.
+ * `/v1/claims`: applies the claims of a provider about a user, sent by a forge's sign-in, an SSO proxy or a
+ * job.
  */
 async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
   const user = required(parameters, 'user');

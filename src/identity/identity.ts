@@ -230,7 +230,8 @@ interface Wanted {
 const slotDigits = 4;
 
 /**
- * Returns a function that counts an invalid attempt of an address, and returns the seconds to wait; null: none.
+ * Returns a function that counts an invalid attempt of an address, and returns the seconds to wait; null:
+ * none.
  *
  * After a number of invalid ones from one network, each further one has to wait. Valid credentials are never
  * slowed, even from the same address: a check costs only a hash, and nobody can guess 160 bits by many

@@ -1,6 +1,6 @@
 /**
- * Creates, edits, renames and deletes users and organizations, with their members, and links between users and
- * accounts at a provider.
+ * Creates, edits, renames and deletes users and organizations, with their members, and links between users
+ * and accounts at a provider.
  *
  * Everything about an owner refers to its id. So it survives a rename, and an owner with a reused name
  * inherits nothing.
@@ -89,7 +89,9 @@ export function editUser(
   return transaction.renameOwner(name, newName, owner => isOnlyFound(changes, owner));
 }
 
-/** The kinds of documents that belong to an owner. Without `ownerOf`, the key of a document is the owner id. */
+/**
+ * The kinds of documents that belong to an owner. Without `ownerOf`, the key of a document is the owner id.
+ */
 const ownedKinds: readonly Kind<unknown>[] = [
   policy.assignmentKind,
   policy.allowanceKind,
@@ -235,8 +237,8 @@ interface ProviderSubject {
 }
 
 /**
- * Returns the link of an account at a provider. An issuer and a subject belong to one user, even after renames on
- * either side; a user has at most one subject at each issuer.
+ * Returns the link of an account at a provider. An issuer and a subject belong to one user, even after
+ * renames on either side; a user has at most one subject at each issuer.
  */
 export function linkOf(snapshot: Snapshot, { issuer, subject }: ProviderSubject): LinkDocument | null {
   return snapshot.get(linkKind, keyOf({ issuer, subject })) ?? null;

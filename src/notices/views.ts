@@ -21,7 +21,10 @@ export interface ViewOptions {
 const mostUnits = 5;
 const mostDetail = 2000;
 
-/** Chooses the template of a mail, and returns its values. `unsubscribe`: the address; null: for administrators. */
+/**
+ * Chooses the template of a mail, and returns its values. `unsubscribe`: the address; null: for
+ * administrators.
+ */
 export async function mailView(
   options: ViewOptions,
   notice: NoticeDocument,

@@ -88,8 +88,8 @@ export function judgedKind(settings: Limits, decision: quota.Decision, storedByt
 }
 
 /**
- * Returns the worst leaf, and the largest subject of the deciding rule that contains it. The worst is so by state,
- * then by fullness; of equal ones it is the first.
+ * Returns the worst leaf, and the largest subject of the deciding rule that contains it. The worst is so by
+ * state, then by fullness; of equal ones it is the first.
  */
 export function worstKind(
   settings: Limits,

@@ -1,6 +1,6 @@
 /**
- * The kinds of documents that the policy consists of, and rules: reads them from documents, and changes them in a
- * transaction.
+ * The kinds of documents that the policy consists of, and rules: reads them from documents, and changes them
+ * in a transaction.
  */
 
 import { z } from 'zod';

@@ -12,9 +12,9 @@
  * Bounds are the limits of a group's members together, of a repository, of a push and of a file. They are
  * checked after the groups have allowed an action, and can only refuse it; the first one that refuses is the
  * decision. A group's bound applies to each of its members, whatever their other groups allow. For the other
- * three kinds, the first step with such a rule for the subject decides: the owner's groups, or else the default
- * ones. The strictest rule of a group decides for the group, and the most generous group of the step decides.
- * So a bound of a default group applies to all owners without such a bound in their own groups.
+ * three kinds, the first step with such a rule for the subject decides: the owner's groups, or else the
+ * default ones. The strictest rule of a group decides for the group, and the most generous group of the step
+ * decides. So a bound of a default group applies to all owners without such a bound in their own groups.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * `/users/{user}/tokens` and `/users/{user}/sessions`: the tokens and sessions of a user, for that user and for
- * administrators. `/session`: the session of the request.
+ * `/users/{user}/tokens` and `/users/{user}/sessions`: the tokens and sessions of a user, for that user and
+ * for administrators. `/session`: the session of the request.
  */
 
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * `/usage`, `/explain` and `/units`: the usage of owners, their limits, the reasons for decisions, and the largest
- * repositories and other units.
+ * `/usage`, `/explain` and `/units`: the usage of owners, their limits, the reasons for decisions, and the
+ * largest repositories and other units.
  */
 
 import { z } from 'zod';

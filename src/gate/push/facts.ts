@@ -1,6 +1,6 @@
 /**
- * Facts about a push: the variables of the server that runs the hook, what the push adds to, how much and which
- * data it brings; and advice for a file that is refused.
+ * Facts about a push: the variables of the server that runs the hook, what the push adds to, how much and
+ * which data it brings; and advice for a file that is refused.
  */
 
 import { basename, posix } from 'node:path';

@@ -1,4 +1,6 @@
-/** Remembers recent pushes: their questions, their refs over the limit, and names that are not written yet. */
+/**
+ * Remembers recent pushes: their questions, their refs over the limit, and names that are not written yet.
+ */
 
 import type { AllowedPush, PushAnswer } from '../services.ts';
 

@@ -1,8 +1,8 @@
 /**
  * `POST /v1/push`: reads the request and sends the answer, which is always text that the hook shows.
  *
- * Also reads git's lines `OLD NEW REF`: the refs that a push creates, updates and deletes, and folders that git
- * would take for repositories because of these refs.
+ * Also reads git's lines `OLD NEW REF`: the refs that a push creates, updates and deletes, and folders that
+ * git would take for repositories because of these refs.
  */
 
 import { isUtf8 } from 'node:buffer';

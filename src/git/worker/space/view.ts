@@ -190,7 +190,9 @@ export class RepositoryView {
     if (rest !== '') take(rest);
   }
 
-  /** Returns the first result of `tell` for a line of this command, and ends git then; null if it has none. */
+  /**
+   * Returns the first result of `tell` for a line of this command, and ends git then; null if it has none.
+   */
   async firstLine<Told>(
     args: readonly string[],
     tell: (line: string) => Told | null,
