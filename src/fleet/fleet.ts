@@ -223,7 +223,7 @@ export class Fleet implements SharedDocuments {
    */
   async forgetHost(host: string): Promise<void> {
     const { store, ledger } = this.#options;
-    await store.forgetHost(host, ledger.shares.others.has(host));
+    await store.forgetHost(host, ledger.shares.countsFrom(host));
     await this.#sync();
   }
 

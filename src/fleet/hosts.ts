@@ -143,7 +143,7 @@ function takenMessage(host: string): string {
 }
 
 interface HostsOptions {
-  readonly shares: Pick<Ledger['shares'], 'others' | 'storedByHost'>;
+  readonly shares: Pick<Ledger['shares'], 'countsFrom' | 'others' | 'storedByHost'>;
   readonly store: Pick<SharedStore, 'hosts'>;
   readonly host: string;
   /** In milliseconds since 1970. */
@@ -211,9 +211,12 @@ export class Hosts {
     for (const record of listed) this.#listed.set(record.host, record);
     const others = listed.filter(({ host, seenAt }) => host !== ownHost && now() - seenAt <= dayMs);
     this.#lately = 1 + others.length;
-    const counting = new Set([...listed.map(({ host }) => host), ...shares.others]);
+    const there = new Set(listed.map(({ host }) => host));
+    // Looking for the usage of a host that is not listed passes through all usage.
+    for (const host of this.#listed.keys())
+      if (!there.has(host) && !shares.countsFrom(host)) this.#listed.delete(host);
     this.#countsForge = ![...this.#listed.values()].some(
-      ({ host, readsForge }) => readsForge && host < ownHost && counting.has(host),
+      ({ host, readsForge }) => readsForge && host < ownHost,
     );
     return listed;
   }

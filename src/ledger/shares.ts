@@ -229,6 +229,12 @@ export class UsageShares {
     return hosts;
   }
 
+  /** Tells whether some usage on another host counts here. */
+  countsFrom(host: string): boolean {
+    for (const share of this.everyShareOfOthers()) if (share.host === host) return true;
+    return false;
+  }
+
   /** Replaces the usage that another host reported for owners; null: it stores nothing of the owner. */
   takeShares(host: string, said: Iterable<readonly [ownerKey: string, share: ShareRecord | null]>): void {
     const { usage, writeBehind, host: ownHost } = this.#options;
