@@ -27,21 +27,32 @@ export function ownTime(): () => number {
   };
 }
 
+const attempts = 3;
+
 /**
- * The longest turn of the event loop while something is done, in milliseconds of processor time, which other
- * programs on the host do not change.
+ * The longest turn of the event loop while something is done, in milliseconds of processor time. If it is not
+ * under `boundMs`, `act` is called again, up to three times in all, and the least one is returned: a busy host
+ * lengthens a turn now and then, but work that is not cut into slices is long each time.
  */
-export async function longestTurn(act: () => Promise<unknown>): Promise<number> {
+export async function longestTurn(boundMs: number, act: () => Promise<unknown>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < attempts && least >= boundMs; attempt++)
+    least = Math.min(least, await longestOnce(act));
+  return least;
+}
+
+async function longestOnce(act: () => Promise<unknown>): Promise<number> {
   let isOver = false;
   let longest = 0;
+  let before = process.threadCpuUsage();
   const acting = act().finally(() => {
     isOver = true;
   });
   while (!isOver) {
-    const before = process.threadCpuUsage();
     await nextTurn();
     const { user, system } = process.threadCpuUsage(before);
     longest = Math.max(longest, (user + system) / 1000);
+    before = process.threadCpuUsage();
   }
   await acting;
   return longest;

@@ -72,7 +72,7 @@ t.test('20,000 repositories of one owner, or of many, hold the event loop 50 ms 
     walk(ledger, `o${n}/app`, n % 120);
   }
   let total = 0;
-  const turn = await longestTurn(async () => {
+  const turn = await longestTurn(50, async () => {
     const page = { page: 1, limit: 50 };
     ({ total } = await pageOf(limitedRepositories(ledger, ledger.owners()), page, byFullness));
   });
