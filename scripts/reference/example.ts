@@ -43,11 +43,12 @@ function setting(key: Key<unknown>): string {
   return `;${key.name} = ${key.text === '' ? (key.example ?? '') : key.text}`.trimEnd();
 }
 
-/** The first sentence, without the marks of Markdown. */
+/** The first sentence, without the marks of Markdown. A link becomes the path of its page. */
 function comment(key: Key<unknown>): string[] {
   const [sentence = ''] = /^.*?\.(?=\s|$)/.exec(key.doc) ?? [];
   const lines: string[] = [];
-  for (const word of sentence.replaceAll('`', '').split(' ')) {
+  const plain = sentence.replaceAll('`', '').replaceAll(/\[([^\]]+)\]\(([^)#]+)[^)]*\)/g, '$1 (docs/$2)');
+  for (const word of plain.split(' ')) {
     const last = lines.at(-1);
     if (last !== undefined && last.length + word.length < 95) lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(`# ${word}`);

@@ -369,7 +369,7 @@ complete -c softquota -n '__softquota_is "softquota init"' -l config -r -F -d 't
 complete -c softquota -n '__softquota_is "softquota init"' -l forge-config -r -F -d 'the forge'\''s own app.ini, gitlab.rb or database.yml, if it is not in one of the usual places'
 complete -c softquota -n '__softquota_is "softquota init"' -l total -x -d 'the limit for each owner, such as 10G; default: a suggestion from the figures'
 complete -c softquota -n '__softquota_is "softquota init"' -l enforce -d 'write MODE = enforce: owners over the limit are refused as soon as the hooks are installed'
-complete -c softquota -n '__softquota_is "softquota init"' -l hooks -d 'also install the hooks, as softquota hooks install does'
+complete -c softquota -n '__softquota_is "softquota init"' -l hooks -d 'also install the hooks, as softquota hooks install does; with --worker also write KEEP = true'
 complete -c softquota -n '__softquota_is "softquota init"' -l worker -d 'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive and RUN = gc'
 complete -c softquota -n '__softquota_is "softquota init"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota init"' -F

@@ -61,6 +61,8 @@ interface WrittenQuota {
   readonly limit: ProposedLimit;
   /** True if there is a worker: unreachable data is forgiven, and collected. */
   readonly hasWorker: boolean;
+  /** True if the worker puts the hooks into repositories that are made later. */
+  readonly keepsHooks: boolean;
   /** The versions of git, and the value that names one of each; null if there are not several. */
   readonly gits: { readonly words: string; readonly value: string } | null;
 }
@@ -75,7 +77,7 @@ export function configText(
     stores,
   }: Pick<Survey, 'layout' | 'root' | 'storages' | 'advice' | 'stores'>,
   { dataPath, sockets, socketGroup, trustedGroup }: NewPlaces,
-  { mode, limit, hasWorker, gits }: WrittenQuota,
+  { mode, limit, hasWorker, keepsHooks, gits }: WrittenQuota,
   forge: WrittenForge | null,
 ): string {
   const isRead = forge !== null && forge.fault === null;
@@ -105,6 +107,7 @@ export function configText(
     followLines(storages),
     forge && forgeLines(forge),
     !isRead && storeLines(stores),
+    keepsHooks && ['[hooks]', comment(keeping), 'KEEP = true', ''],
     (isCollecting || gits !== null) && [
       '[reclaim]',
       isCollecting && [comment(collecting), 'RUN = gc'],
@@ -123,6 +126,7 @@ export function configText(
   ]).join('\n');
 }
 
+const keeping = 'The worker puts the hooks into repositories that are made later, too.';
 const collecting = 'What was deleted leaves the disk an hour later, as by git gc; measure leaves it there.';
 const forgiving = 'What was deleted stops counting once the worker has measured it.';
 

@@ -43,7 +43,12 @@ export interface InitReport
     readonly stores: Survey['stores'];
   };
   /** The result of `--worker`: the user that it runs as, and the settings of systemd that were written. */
-  readonly worker: { readonly user: string; readonly units: readonly string[] } | null;
+  readonly worker: {
+    readonly user: string;
+    readonly units: readonly string[];
+    /** True if app.ini has [hooks] KEEP = true. */
+    readonly keeps_hooks: boolean;
+  } | null;
   readonly next: ReturnType<typeof nextCommands>;
 }
 
@@ -218,7 +223,9 @@ function workerLines({ worker, next }: InitReport): Texts {
     `Then start the worker, which runs as ${worker.user}, measures what was deleted, and collects it after an hour:`,
     `    ${next.worker}`,
     worker.units.map(path => `Written for it: ${path}.`),
-    'Once the hooks are installed, [hooks] KEEP = true has it guard repositories that others make or copy there, too.',
+    worker.keeps_hooks
+      ? 'It also guards repositories that others make or copy there.'
+      : 'Once the hooks are installed, [hooks] KEEP = true has it guard repositories that others make or copy there, too.',
   ];
 }
 

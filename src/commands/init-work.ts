@@ -47,7 +47,7 @@ export interface Initialised extends Printed {
  * Null: the usual places are surveyed.
  */
 export async function initialise(root: string | null, options: InitOptions): Promise<Initialised> {
-  const { json = false, enforce = false, worker: hasWorker = false } = options;
+  const { json = false, enforce = false, hooks: installsHooks = false, worker: hasWorker = false } = options;
   const file = resolve(options.config);
   const forgeConfig = options.forgeConfig === undefined ? null : resolve(options.forgeConfig);
   const totalBytes = options.total === undefined ? null : limitOf(options.total, '--total');
@@ -61,8 +61,10 @@ export async function initialise(root: string | null, options: InitOptions): Pro
   const places = placesFor(file, found.gid, worker?.group ?? null);
   makeDirectories(file, places);
   const gits = await missingGits(['git']);
+  // gitolite puts its hooks into new repositories itself, and GitLab runs none of a repository.
+  const keepsHooks = hasWorker && installsHooks && !['gitolite', 'gitlab'].includes(found.layout);
   const textWith = (limit: ProposedLimit) =>
-    configText(found, places, { mode, limit, hasWorker, gits }, asked);
+    configText(found, places, { mode, limit, hasWorker, keepsHooks, gits }, asked);
   const config = loadDraft(file, textWith(proposeTotal([], 0, totalBytes ?? -1)));
   await refuseRunning(config);
   const { scan, owners, total, largest, forge: read } = await measureFirst(config, places.account);
@@ -93,7 +95,11 @@ export async function initialise(root: string | null, options: InitOptions): Pro
       stores:
         forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
     },
-    worker: worker && { user: worker.user, units: worker.units.map(unit => unit.path) },
+    worker: worker && {
+      user: worker.user,
+      units: worker.units.map(unit => unit.path),
+      keeps_hooks: keepsHooks,
+    },
     next: nextCommands(file, found, forge, worker),
   };
   tellUnread(found.unread);

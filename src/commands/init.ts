@@ -30,7 +30,10 @@ export const addInit = apiCommand<never, InitOptions>('init [root]', {
       '--enforce',
       'write MODE = enforce: owners over the limit are refused as soon as the hooks are installed',
     ),
-    new Option('--hooks', 'also install the hooks, as softquota hooks install does').conflicts('json'),
+    new Option(
+      '--hooks',
+      'also install the hooks, as softquota hooks install does; with --worker also write KEEP = true',
+    ).conflicts('json'),
     new Option(
       '--worker',
       'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive and RUN = gc',

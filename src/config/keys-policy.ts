@@ -146,7 +146,7 @@ export const hooks = keysOf('hooks', {
   }),
   keep: key('KEEP', kind.flag, {
     text: 'false',
-    doc: 'Decides whether the worker (`softquota worker`, which runs as the user that git runs as) puts the hooks into each repository that appears, and puts them back where something takes them out.',
+    doc: 'Decides whether the worker (`softquota worker`, which runs as the user that git runs as) puts the hooks into each repository that appears, and puts them back where something takes them out. Restart the worker after a change.',
   }),
 });
 

@@ -72,7 +72,13 @@ t.test('whatever the places are named, what is written loads as what was found',
         directories: [],
         account: null,
       };
-      const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: true, gits: null } as const;
+      const quota = {
+        mode: 'report',
+        limit: proposeTotal([], 0),
+        hasWorker: true,
+        keepsHooks: true,
+        gits: null,
+      } as const;
       writeFileSync(file, configText(found, places, quota, null));
       const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
       // A path that is too long for a socket has nothing to do with how it is written.
@@ -85,6 +91,7 @@ t.test('whatever the places are named, what is written loads as what was found',
       t.match(config.server, { trustedSocket: `${place}/trusted.sock`, socketGroup: 'git' });
       t.match(config.quota, { enabled: true, mode: 'report', garbage: 'forgive', totalBytes: 1_000_000_000 });
       t.equal(config.reclaim.run, 'gc', 'the way out has no end');
+      t.ok(config.hooks.keep);
     }),
     { numRuns: 500 },
   );
@@ -103,7 +110,13 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
     account: null,
   };
   const gits = { words: 'two\n[x]', value: 'git, /usr/local/bin/git' };
-  const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: false, gits } as const;
+  const quota = {
+    mode: 'report',
+    limit: proposeTotal([], 0),
+    hasWorker: false,
+    keepsHooks: false,
+    gits,
+  } as const;
   const load = (configFile: string, why: string | null) => {
     const fault = why === null ? null : ({ code: 'schema', message: why, mend: why } as const);
     const forge = { kind: 'gitea', config: configFile, address: null, fault };
@@ -112,6 +125,7 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
     if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
     t.strictSame(loaded.config.reclaim.gits, ['git', '/usr/local/bin/git']);
     t.equal(loaded.config.reclaim.run, 'measure');
+    t.notOk(loaded.config.hooks.keep);
     return loaded.config.forge;
   };
   fc.assert(

@@ -339,10 +339,12 @@ t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places,
   const withUnit = `
     mkdir -p /etc/systemd/system && touch /etc/systemd/system/softquota.socket
     mv /etc/softquota/app.ini /tmp/before.ini
-    "$1" "$2" init --config /etc/softquota/app.ini >/dev/null && cat /etc/softquota/app.ini
+    "$1" "$2" init --hooks --worker --config /etc/softquota/app.ini >/dev/null && cat /etc/softquota/app.ini
     mv /tmp/before.ini /etc/softquota/app.ini`;
   const again = await sandbox.must('sh', ['-ec', withUnit, 'sh', process.execPath, launcher]);
   t.match(again, /^SOCKET = \/run\/softquota\/gate\.sock$/m);
+  t.match(again, /^KEEP = true$/m, 'the worker guards later repositories, since the hooks are wanted');
+  t.notOk(ini.includes('KEEP'));
   t.notMatch(again, 'SOCKET_GROUP', 'the unit decides it');
   const made = ['/etc/softquota', '/run/softquota', '/var/lib/softquota', '/var/lib/softquota/softquota.db'];
   t.equal(
