@@ -57,10 +57,15 @@ t.test('when nobody can tell, onError says what an upload may', async t => {
   const { world, upload } = await handler(t);
   await world.gate.close();
   const list = world.gate.socket.replace(/\.sock$/, '.refused');
-  await writeFile(
-    list,
-    'softquota refused\t1\t2026-11-21T09:14:03Z\tCASE=fold\nowner\talice\tsize:git:lfs\tno more\n',
-  );
+  const published = (kept: string) =>
+    writeFile(
+      list,
+      `softquota refused\t1\t2026-11-21T09:14:03Z\tCASE=${kept}\nowner\talice\tsize:git:lfs\tno more\n`,
+    );
+  await published('keep');
+  t.match(await upload('alice', 'size:git:lfs'), { code: 1, stderr: /Last known: no more\n$/ });
+  t.match(await upload('Alice', 'size:git:lfs'), { code: 0, stderr: /so this upload is allowed/ });
+  await published('fold');
   t.match(await upload('Alice', 'size:git:lfs'), { code: 1, stderr: /Last known: no more\n$/ });
   t.match(await upload('alice', 'size:assets:wiki'), { code: 0, stderr: /so this upload is allowed/ });
 });

@@ -164,6 +164,10 @@ function mustHaveRoomForPrevious(place: HookPlace): void {
     const message = `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it keeps running, and run this again`;
     throw new SoftquotaError('conflict', message);
   }
+  if (!isSkipped(main) && usesOwnPath(main.bytes)) {
+    const message = `${hooks.path}/${name} finds files by its own path ($0), so it would not work at ${name}.d/${previousFile}: move it there, make it work there, and run this again`;
+    throw new SoftquotaError('conflict', message);
+  }
   if (previous.kind !== 'file') return;
   // An installation that was interrupted has left the same hook under both names.
   if (previous.whole && previous.bytes.equals(main.bytes)) return;
@@ -173,6 +177,15 @@ function mustHaveRoomForPrevious(place: HookPlace): void {
       `rename the hook in ${name}.d, so that it also keeps running, or remove it`,
   );
 }
+
+/** Tells whether a script uses the path or the name by which it was run. */
+function usesOwnPath(content: Buffer): boolean {
+  const script = content.toString('latin1');
+  return script.startsWith('#!') && ownPath.test(script);
+}
+
+const ownPath =
+  /^[^#\n]*(?:\b(?:dir|base|path)name\b[^\n]*\$\{?0|\$\{0[%#]|\bBASH_SOURCE\b|\b__file__\b|\b__FILE__\b|\b__dir__\b|\bFindBin\b)/m;
 
 async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const { hooks, name, below, main, delegates, inFolder, previous } = place;

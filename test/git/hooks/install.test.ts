@@ -101,6 +101,52 @@ t.test('a hook that was there goes on as 50-previous, with its mode, before and 
   t.same(await snapshot(repository), before);
 });
 
+t.test('a hook that finds files beside itself is not moved, and what to do is said', async t => {
+  const { server, repository, install, at } = await installed(t);
+  for (const line of [
+    'exec "$(dirname "$0")/check.py"',
+    `. "\${0%/*}/lib.sh"`,
+    'exec "/opt/githooks/$(basename "$0")"',
+    `cd "$(dirname "\${BASH_SOURCE[0]}")"`,
+  ]) {
+    await server.file(at('hooks/pre-receive'), `#!/bin/bash\n${line}\n`);
+    const before = await snapshot(repository);
+    t.match(await install(), [
+      { fault: /finds files by its own path .* move it there, make it work there, and run this again/ },
+    ]);
+    t.same(await snapshot(repository), before);
+  }
+  await server.file(at('hooks/pre-receive'), '#!/bin/sh\n# dirname "$0" was here\nexit 0\n');
+  t.match(await install(), [pre({ did: 'installed', previous: 'hooks/pre-receive.d/50-previous' })]);
+});
+
+t.test('a hook that names pre-receive.d of another place runs none of ours', async t => {
+  const { server, repository, install, at } = await installed(t);
+  const runs = async (line: string) => {
+    await server.file(at('hooks/pre-receive'), `#!/bin/sh\n${line}\n`);
+    const [result] = await install();
+    await removeHooks([repository]);
+    return result !== undefined && !('fault' in result) && result.hooks['pre-receive'].file;
+  };
+  for (const line of [
+    'for h in /etc/git/pre-receive.d/*; do "$h" || exit 1; done',
+    'for h in "/etc/git/$(basename hook).d/"*; do "$h"; done',
+    '# once this was pre-receive.d',
+    'exec /opt/hooks/pre-receive.default',
+    'exec pre-receive.disabled',
+  ])
+    t.equal(await runs(line), 'hooks/pre-receive', line);
+  for (const line of [
+    'for h in hooks/pre-receive.d/*; do "$h"; done',
+    'for h in "$GIT_DIR"/hooks/pre-receive.d/*; do "$h"; done',
+    `for h in ${at('hooks/pre-receive.d')}/*; do "$h"; done`,
+    'for h in "/else/where/app.git/hooks/pre-receive.d/"*; do "$h"; done',
+    'exec run-parts "$(dirname "$0")/pre-receive.d"',
+    `for h in \${0##*/}.d/*; do "$h"; done`,
+  ])
+    t.equal(await runs(line), 'hooks/pre-receive.d/00-softquota', line);
+});
+
 t.test('an installation that was cut off after it kept the old hook is taken up again', async t => {
   const { server, install, at } = await installed(t);
   await server.file(at('hooks/pre-receive'), theirs);
