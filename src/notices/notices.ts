@@ -220,13 +220,12 @@ export class Notices {
     if (this.#isClosed || !this.isOn) return;
     const { now, host } = this.#options;
     for (const notice of this.#faultNotices(now())) this.#add(notice, host);
-    const isLeading = await this.#lead();
-    if (isLeading) await this.#tryTo('events could not be read', () => this.#read());
+    if (await this.#lead()) await this.#tryTo('events could not be read', () => this.#read());
     this.#queue.bound();
     await this.#tryTo('notices could not be written', async () => {
       await this.#queue.save();
     });
-    this.#sender.begin(delivery => (delivery.host === null ? isLeading : delivery.host === host));
+    this.#sender.begin(delivery => (delivery.host === null ? this.#isLeading : delivery.host === host));
   }
 
   /** Tries to become, or stay, the one of several hosts that reads events and sends for all. */
@@ -242,6 +241,10 @@ export class Notices {
       }
       if (!had) this.#wholeAt = Number.NEGATIVE_INFINITY;
     }
+    return this.#isLeading;
+  }
+
+  get #isLeading(): boolean {
     return performance.now() < this.#leasedUntil;
   }
 

@@ -38,6 +38,8 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #sending = new Map<string, Promise<void>>();
   readonly #busy = new Map<string, number>();
+  /** Due deliveries by place, which wait for the end of another one. */
+  #waiting = new Map<string, (readonly [id: string, delivery: Delivery])[]>();
   readonly #sent = new Map<string, Sent>();
   readonly #end = new AbortController();
   #templates: { readonly of: string | null; readonly read: MailTemplates } | null = null;
@@ -50,24 +52,35 @@ export class Sender {
     return this.#sent.get(place) ?? nothingSent;
   }
 
-  /** Begins to send due deliveries. `isMine` tells whether this host sends a delivery. */
+  /** Begins to send due deliveries, faults first. `isMine` tells whether this host sends a delivery now. */
   begin(isMine: (delivery: Delivery) => boolean): void {
     const { queue, now } = this.#options;
-    if (this.#end.signal.aborted) return;
     const due = [...queue.documents.all(deliveryKind)]
-      .filter(([, delivery]) => delivery.state === 'pending' && delivery.nextAt <= now() && isMine(delivery))
-      .sort(([, a], [, b]) => a.nextAt - b.nextAt || a.createdAt - b.createdAt);
-    for (const [id, delivery] of due) {
-      const place = placeNameOf(delivery.to);
-      const busy = this.#busy.get(place) ?? 0;
-      if (this.#sending.has(id) || busy >= mostAtOnce) continue;
-      this.#busy.set(place, busy + 1);
-      const sending = this.#send(id, delivery, place).finally(() => {
-        this.#busy.set(place, (this.#busy.get(place) ?? 1) - 1);
-        this.#sending.delete(id);
-      });
-      this.#sending.set(id, sending);
+      .filter(([id, delivery]) => {
+        const isDue = delivery.state === 'pending' && delivery.nextAt <= now();
+        return isDue && isMine(delivery) && !this.#sending.has(id);
+      })
+      .sort(([, a], [, b]) => rankOf(a) - rankOf(b) || a.nextAt - b.nextAt || a.createdAt - b.createdAt);
+    this.#waiting = Map.groupBy(due, ([, { to }]) => placeNameOf(to));
+    for (const place of this.#waiting.keys()) {
+      for (let started = 0; started < mostAtOnce; started++) this.#startNext(place, isMine);
     }
+  }
+
+  /** Starts the next delivery to a place, and after a successful one at once the next. */
+  #startNext(place: string, isMine: (delivery: Delivery) => boolean): void {
+    const busy = this.#busy.get(place) ?? 0;
+    if (this.#end.signal.aborted || busy >= mostAtOnce) return;
+    const [id = ''] = this.#waiting.get(place)?.shift() ?? [];
+    const delivery = this.#options.queue.documents.get(deliveryKind, id);
+    if (delivery?.state !== 'pending' || !isMine(delivery)) return;
+    this.#busy.set(place, busy + 1);
+    const sending = this.#send(id, delivery, place).then(isSent => {
+      this.#busy.set(place, (this.#busy.get(place) ?? 1) - 1);
+      this.#sending.delete(id);
+      if (isSent) this.#startNext(place, isMine);
+    });
+    this.#sending.set(id, sending);
   }
 
   async settled(): Promise<void> {
@@ -79,24 +92,29 @@ export class Sender {
    * that the server accepted just then comes twice: the daemon has no time to wait for the answer.
    */
   async close(): Promise<void> {
+    this.#waiting.clear();
     const timer = setTimeout(() => this.#end.abort(), lastMs);
     await this.settled();
     clearTimeout(timer);
     this.#end.abort();
   }
 
-  async #send(id: string, { notice, to }: Delivery, place: string): Promise<void> {
+  /** Returns true if the delivery is over without a fault. */
+  async #send(id: string, { notice, to }: Delivery, place: string): Promise<boolean> {
     const { queue, log, now } = this.#options;
+    let fault: string | null;
     try {
-      this.#take(id, place, await this.deliver(id, notice, to));
+      fault = await this.deliver(id, notice, to);
     } catch (error) {
       // A bug, which would happen again, must not stop other deliveries.
       log.error({ err: error, notice: notice.id }, 'a notice could not be made up');
-      this.#take(id, place, 'internal error; the log has more');
+      fault = 'internal error; the log has more';
     }
+    this.#take(id, place, fault);
     await queue.save().catch(error => {
       log.error({ err: error, at: now() }, 'what was delivered could not be written');
     });
+    return fault === null;
   }
 
   #take(id: string, place: string, fault: string | null): void {
@@ -175,6 +193,10 @@ export class Sender {
 }
 
 const mostBodyBytes = 65_536;
+
+function rankOf({ notice }: Delivery): number {
+  return notice.type === 'fault' ? 0 : 1;
+}
 
 export function placeNameOf(to: Target): string {
   return to.via === 'webhook' ? to.name : 'mail';

@@ -3,6 +3,7 @@
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import type { PresentFault } from '../../src/notices/index.ts';
+import { walk } from '../ledger/world.ts';
 import type { Receiver } from './receiver.ts';
 import { hooked, minuteMs } from './world.ts';
 
@@ -52,6 +53,17 @@ t.test('what comes and goes is not told, nor the end of what is not known at the
   world.faults = { faults: [], unknown: [] };
   await world.pass(minuteMs, 2);
   t.same(told(receiver).slice(1), [['forge', '', 'ended']]);
+});
+
+t.test('a receiver that takes all gets a burst without a pause, and a fault before the rest', async t => {
+  const { receiver, world } = await hooked(t);
+  world.faults = { faults: [full], unknown: [] };
+  await world.pass();
+  for (let owner = 0; owner < 50; owner++) walk(world.ledger, `owner-${owner}/app`, 8500);
+  await world.pass(11_000);
+  t.equal(receiver.taken.length, 51);
+  t.ok(receiver.types.slice(0, 4).includes('fault'));
+  t.same(world.notices.deliveries(), []);
 });
 
 t.test('a fault of the store is told while nothing can be written', async t => {
