@@ -59,14 +59,13 @@ function fault(what: PresentFault['what'], where: string, reason: string): Prese
 
 async function summaryOf(parts: DaemonParts, since: number): Promise<Summary> {
   const { totals, history, events, ledger, measuring } = parts;
-  const [figures, disks, past, days] = await Promise.all([
+  const [figures, disks, past, refusals] = await Promise.all([
     totals.lately(),
     measuring.scanner.disks(deadlineMs),
     history.of(null, 'month'),
-    events.refusalsByDay(),
+    events.refusalsSince(since),
   ]);
   const outlook = await outlookOf(parts, disks);
-  const first = new Date(since).toISOString().slice(0, 10);
   const open = [...everyRequest(ledger.documents.snapshot)].filter(([, { state }]) => state === 'open');
   return {
     since,
@@ -74,7 +73,7 @@ async function summaryOf(parts: DaemonParts, since: number): Promise<Summary> {
     growthPerDay: past.growth?.perDay ?? null,
     freeBytes: disks.some(({ freeBytes }) => freeBytes !== null) ? outlook.free : null,
     fullAt: outlook.full_at,
-    refusals: days.filter(({ day }) => day >= first).reduce((sum, { count }) => sum + count, 0),
+    refusals,
     openRequests: open.length,
     worst: [...(await worstOf(parts)), ...worstPools(parts)],
   };

@@ -125,6 +125,7 @@ export interface Summary {
   readonly freeBytes: number | null;
   /** The time at which the disk will be full, ISO 8601; null: not within ten years, or unknown. */
   readonly fullAt: string | null;
+  /** From the day of `since` up to yesterday. */
   readonly refusals: number;
   readonly openRequests: number;
   /** The owners and groups nearest to a limit, with the used percentage of it. */

@@ -162,11 +162,11 @@ export class Events {
   }
 
   /** Counts the stored refusals of each of the last days in UTC, today last. */
-  async refusalsByDay(): Promise<readonly { readonly day: string; readonly count: number }[]> {
+  async refusalsByDay(days = daysTold): Promise<readonly { readonly day: string; readonly count: number }[]> {
     const { ledger, now } = this.#options;
-    const today = dayOf(now());
-    const counts = new Map(Array.from({ length: daysTold }, (_, ago) => [today - daysTold + 1 + ago, 0]));
-    const from = (today - daysTold + 1) * dayMs;
+    const first = dayOf(now()) - days + 1;
+    const counts = new Map(Array.from({ length: days }, (_, later) => [first + later, 0]));
+    const from = first * dayMs;
     for (let after: EventRecord | undefined; ; ) {
       const records = await ledger.eventLog.events({
         kind: dayKind,
@@ -182,6 +182,15 @@ export class Events {
       if (records.length < daysAtOnce || after === undefined || after.at < from) break;
     }
     return [...counts].map(([day, count]) => ({ day: isoTime(day * dayMs).slice(0, 10), count }));
+  }
+
+  /**
+   * Counts the stored refusals from the day of a time up to yesterday, in UTC. Today is left to the call
+   * that begins where this one ends, so that none is counted twice.
+   */
+  async refusalsSince(since: number): Promise<number> {
+    const days = await this.refusalsByDay(dayOf(this.#options.now()) - dayOf(since) + 1);
+    return days.slice(0, -1).reduce((sum, { count }) => sum + count, 0);
   }
 
   async #page<Kind extends EventKind>(

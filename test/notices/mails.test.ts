@@ -335,7 +335,7 @@ t.test('a week in fast motion: warnings, an allowance that ends, and the summary
       summaries.push(`${new Date(world.clock.wallMs).getDay()} ${each.to} ${each.subject}`);
       if (summaries.length === 1) {
         t.match(each.text, /over a limit: 1; near one: 1\nStored: 12 MB, 7 MB more each week\n/);
-        t.match(each.text, /^Refused: \d+$/m);
+        t.match(each.text, /^Refused before today \(UTC\): \d+$/m);
         t.match(each.text, '124 %  alice (over)');
         t.match(each.html, '<td>Open requests for more</td><td>2</td>');
       }

@@ -11,7 +11,7 @@ import { createGroup } from '../../src/policy/index.ts';
 import { leaves, type RuledRefused } from '../../src/quota/index.ts';
 import { lfs, repos, settings, walk } from '../ledger/world.ts';
 import { grouped } from '../quota/grouped.ts';
-import { hourMs, World } from './world.ts';
+import { dayMs, hourMs, World } from './world.ts';
 
 /** Nobody may store anything. */
 const nothing = { totalBytes: 0 } as const;
@@ -167,6 +167,24 @@ t.test('who has a name anew is not charged with the refusals of the one before',
   );
   await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'carol', () => false));
   t.match(await world.told('refusal', { owner: 'carol' }), [{ owner: 'alice', count: 3 }]);
+});
+
+t.test('each refusal is in the count of one stretch of days, however long that is', async t => {
+  const world = await World.open(t, { settings: nothing });
+  const counted = async (since: number) => {
+    await world.events.kept();
+    return world.events.refusalsSince(since);
+  };
+  const first = world.clock.wallMs;
+  world.refuse('alice');
+  world.clock.pass(39 * dayMs);
+  world.refuse('alice');
+  t.equal(await counted(first), 1, 'this day is not over');
+  const second = world.clock.wallMs;
+  world.clock.pass(hourMs);
+  world.refuse('alice');
+  world.clock.pass(dayMs);
+  t.equal(await counted(second), 2);
 });
 
 t.test('refusals are written by themselves', async t => {
