@@ -38,8 +38,8 @@ const names: Readonly<Record<MailName, ReadonlySet<string>>> = {
   admin: new Set([...common, 'owner', 'details', 'name', 'value', 'page']),
   digest: new Set([
     ...common,
-    ...['since', 'owners', 'over', 'near', 'stored', 'growth', 'promised', 'free', 'full_at', 'refusals'],
-    ...['requests', 'dead', 'worst', 'name', 'state', 'percent', 'page'],
+    ...['since', 'owners', 'over', 'grace', 'near', 'stored', 'growth', 'promised', 'free', 'full_at'],
+    ...['refusals', 'requests', 'dead', 'worst', 'name', 'state', 'percent', 'page'],
   ]),
 };
 

@@ -138,7 +138,7 @@ const mostPercent = 1_000_000;
 /** Returns the values of the summary's template. `dead`: the number of dead deliveries. */
 export function summaryValues(summary: Summary, dead: number): Readonly<Record<string, unknown>> {
   const { since, figures, growthPerDay, freeBytes, fullAt, worst } = summary;
-  const { owners, over, near, usage, promised, unlimited } = figures;
+  const { owners, over, grace, near, usage, promised, unlimited } = figures;
   const grown = growthPerDay ?? 0;
   const without = unlimited === 0 ? '' : `, and ${formatCount(unlimited)} owners have no limit`;
   const growth = `${formatBytes(Math.abs(grown) * 7)} ${grown < 0 ? 'less' : 'more'} each week`;
@@ -146,6 +146,7 @@ export function summaryValues(summary: Summary, dead: number): Readonly<Record<s
     since: formatMoment(since),
     owners: formatCount(owners),
     over: formatCount(over),
+    grace: grace === 0 ? '' : formatCount(grace),
     near: formatCount(near),
     stored: formatBytes(totalOf(usage)),
     growth: growthPerDay === null ? '' : growth,

@@ -70,7 +70,7 @@ export class World {
     figures: {
       owners: 3,
       over: 1,
-      grace: 0,
+      grace: 2,
       near: 1,
       usage: [12_000_000],
       promised: 30_000_000,
