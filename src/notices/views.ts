@@ -159,7 +159,13 @@ export function summaryValues(summary: Summary, dead: number): Readonly<Record<s
     worst: worst.map(({ name, state, fullness }) => ({
       name: printable(name),
       state,
-      percent: fullness > mostPercent ? 'over 0' : `${fullness} %`,
+      percent: percentOf(fullness),
     })),
   };
+}
+
+/** Returns an empty text without a limit, such as if only a warning has one. */
+function percentOf(fullness: number): string {
+  if (fullness < 0) return '';
+  return fullness > mostPercent ? 'over 0' : `${fullness} %`;
 }

@@ -81,7 +81,10 @@ export class World {
     fullAt: null,
     refusals: 7,
     openRequests: 2,
-    worst: [{ name: 'alice', state: 'over', fullness: 124 }],
+    worst: [
+      { name: 'alice', state: 'over', fullness: 124 },
+      { name: 'bob', state: 'near', fullness: -1 },
+    ],
   };
   readonly #record: EventsWorld;
   #settings: NoticeSettings;
