@@ -146,10 +146,10 @@ export class UsageIndex {
     }
   }
 
-  /** Yields units of the leaves in `mask` with `idPart` in the id, and nulls as `filterMapInSlices` does. */
-  unitsBelow(mask: number, idPart: string): Generator<UnitRecord | null> {
+  /** Yields the units of the leaves in `mask` that are meant, and nulls as `filterMapInSlices` does. */
+  unitsBelow(mask: number, isMeant: (unit: UnitRecord) => boolean): Generator<UnitRecord | null> {
     return filterMapInSlices(this.units, unit =>
-      (mask & leafMask(unit.leaf)) !== 0 && unit.id.includes(idPart) ? unit : undefined,
+      (mask & leafMask(unit.leaf)) !== 0 && isMeant(unit) ? unit : undefined,
     );
   }
 

@@ -72,6 +72,7 @@ t.test('the largest units of all owners come first, with whose they are', async 
   const repositories = await list('?subject=size:repos:all');
   t.strictSame(repositories.map(({ owner }) => owner).toSorted(), ['dave', 'erin']);
   t.match(await list('?q=dave/'), [{ name: app, owner: 'dave', kind: 'walked', partial: false }]);
+  t.match(await list('?q=DAVE/'), [{ name: app }], 'in either case');
   const page = await world.must(200, 'GET', '/admin/quota/units?limit=1&page=4');
   t.match(page.json, [{ owner: 'carol' }]);
   t.equal(page.headers['x-total-count'], '4');

@@ -79,6 +79,8 @@ t.test('each repository counts for its owner, and goes with a transfer and a ren
   t.match((await server.softquota(['why', 'team/project-9'])).stderr, /team has no repository project-9/);
   const scanned = await server.softquota(['scan', 'bob']);
   t.equal(scanned.code, 0, `one owner's are measured, too: ${scanned.stdout}${scanned.stderr}`);
+  const { text: largest } = await server.ask('admin', '/api/v1/admin/quota/units?q=Platform/Project-3.d');
+  t.match(JSON.parse(largest), [{ owner: 'team', title: 'team/platform/project-3.design', name: /@hashed/ }]);
   const nobodys = made.find(({ owner }) => owner === null)?.path ?? '';
   const other = await server.ask('gate', `/v1/check?path=${encodeURIComponent(nobodys)}`);
   t.notMatch(other.text, /"owner":"(?:team|bob|Alice)"/, 'a repository of no project is nobody’s');

@@ -177,11 +177,8 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
 }
 
 /** Returns the report about an owner, with the `most` largest units of each source. */
-export async function reportOf(
-  { documents, ledger, placed }: ApiServices,
-  name: string,
-  most: number,
-): Promise<wire.OwnerReport> {
+export async function reportOf(services: ApiServices, name: string, most: number): Promise<wire.OwnerReport> {
+  const { documents, ledger } = services;
   const owner = ledger.ownerUsage(name);
   const decisions = quota.subjects.map(subject => {
     const stored = quota.bytesUnder(owner.usage, quota.leafMask(subject));
@@ -190,7 +187,7 @@ export async function reportOf(
   });
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
     ({ host, name, kind, source, leaf: subject, bytes, files, partial, measuredAt }): wire.UnitRow => {
-      const title = (kind === 'walked' && placed(name)?.title) || undefined;
+      const title = titleOf(services, { kind, name });
       const row = { host, name, kind, source, subject, bytes, files, partial };
       return { ...row, ...given({ title }), measured_at: isoTime(measuredAt) };
     },
@@ -205,6 +202,14 @@ export async function reportOf(
         ? []
         : policy.allowancesOf(documents.snapshot, owner.id, Date.now()).map(allowanceShown),
   };
+}
+
+/** Returns the name by which the forge knows a unit; undefined if its path says it. */
+export function titleOf(
+  { placed }: Pick<ApiServices, 'placed'>,
+  { kind, name }: Pick<wire.UnitRow, 'kind' | 'name'>,
+): string | undefined {
+  return (kind === 'walked' && placed(name)?.title) || undefined;
 }
 
 function percentOf({ used, limit }: Pick<wire.OwnerRow, 'used' | 'limit'>): number | null {

@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
+import { given } from '../../given.ts';
 import type { Ledger, OwnerSize } from '../../ledger/index.ts';
 import { type LimitedRepository, limitedRepositories } from '../../overview/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
@@ -18,7 +19,7 @@ import { csvLine } from '../downloads.ts';
 import { onePage, pageOf, pageQuery, tellPage } from '../pages.ts';
 import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { askedDecision, explanationOf, reportOf, repositoryRowOf, rowOf } from './shapes.ts';
+import { askedDecision, explanationOf, reportOf, repositoryRowOf, rowOf, titleOf } from './shapes.ts';
 
 const mostUnits = 1000;
 
@@ -85,10 +86,11 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       handle: async ({ query }, call) => {
         const { q, subject = 'size:all' } = query;
         const mask = leafMask(subject);
-        const others = await unitsElsewhere(ledger, mask, q);
-        const entries = unitsIn(ledger, mask, q, others);
+        const isMeant = unitSearch(services, q);
+        const others = await unitsElsewhere(ledger, mask, isMeant);
+        const entries = unitsIn(ledger, mask, isMeant, others);
         const page = await tellPage(call, entries, larger, query);
-        return page.map(unit => unitShown(ledger, unit));
+        return page.map(unit => unitShown(services, unit));
       },
     }),
   ];
@@ -274,7 +276,7 @@ function membership({ documents, ledger }: ApiServices, group: string): (ownerId
 
 const unitsQuery = z.strictObject({
   subject: wire.askedSubject.optional().meta({ description: 'Only units of this kind; without it, of all.' }),
-  q: wire.text.default('').meta({ description: 'Only units whose path or name contains this text.' }),
+  q: wire.text.default('').meta({ description: 'Only units whose path, name or title contains this text.' }),
   ...pageQuery,
 });
 
@@ -284,13 +286,23 @@ interface ListedUnit extends LargeUnit, Pick<UnitRecord, 'host' | 'owner' | 'par
   readonly measuredAt: number | null;
 }
 
+type UnitSearch = (unit: Pick<ListedUnit, 'kind' | 'name'> & { readonly id?: string }) => boolean;
+
+/** Compares as names of owners are compared. */
+function unitSearch(services: ApiServices, q: string): UnitSearch {
+  const { owners } = services.documents;
+  const part = owners.keyOf(q);
+  const hasPart = (name: string) => owners.keyOf(name).includes(part);
+  return unit => part === '' || hasPart(unit.id ?? unit.name) || hasPart(titleOf(services, unit) ?? '');
+}
+
 function* unitsIn(
   ledger: Ledger,
   mask: number,
-  q: string,
+  isMeant: UnitSearch,
   others: readonly ListedUnit[],
 ): Generator<ListedUnit | null> {
-  yield* ledger.units.unitsBelow(mask, q);
+  yield* ledger.units.unitsBelow(mask, isMeant);
   yield* others;
 }
 
@@ -299,14 +311,18 @@ const mostElsewhere = 10_000;
 const larger = (a: ListedUnit, b: ListedUnit) => b.bytes - a.bytes;
 
 /** Returns none if the shared store cannot be reached. */
-async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<readonly ListedUnit[]> {
+async function unitsElsewhere(
+  ledger: Ledger,
+  mask: number,
+  isMeant: UnitSearch,
+): Promise<readonly ListedUnit[]> {
   const found: ListedUnit[] = [];
   try {
     for await (const page of ledger.shares.largestOfOthers()) {
       for (const { ownerKey: owner, host, units } of page) {
         for (const unit of units) {
-          const isMeant = (leafMask(unit.leaf) & mask) !== 0 && unit.name.includes(q);
-          if (isMeant) found.push({ ...unit, owner, host, files: null, partial: false, measuredAt: null });
+          if ((leafMask(unit.leaf) & mask) === 0 || !isMeant(unit)) continue;
+          found.push({ ...unit, owner, host, files: null, partial: false, measuredAt: null });
         }
       }
       if (found.length > 2 * mostElsewhere) found.sort(larger).splice(mostElsewhere);
@@ -317,9 +333,10 @@ async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<
   return found.sort(larger).slice(0, mostElsewhere);
 }
 
-function unitShown(ledger: Ledger, unit: ListedUnit): wire.AnyUnit {
+function unitShown(services: ApiServices, unit: ListedUnit): wire.AnyUnit {
   const { host, owner, kind, name, leaf: subject, bytes, files, partial, measuredAt } = unit;
-  const known = owner === null ? undefined : ledger.documents.owners.named(owner);
+  const known = owner === null ? undefined : services.documents.owners.named(owner);
+  const row = { host, owner: known?.name ?? owner, kind, name, subject, bytes, files, partial };
   const measured_at = kind === 'reported' || measuredAt === null ? null : isoTime(measuredAt);
-  return { host, owner: known?.name ?? owner, kind, name, subject, bytes, files, partial, measured_at };
+  return { ...row, ...given({ title: titleOf(services, unit) }), measured_at };
 }
