@@ -59,7 +59,7 @@ export function addressOf(page: PageId, name?: string): string {
 
 /**
  * Returns the requested page after a sign-in, relative to the base URL. Any other address leads to the first
- * page, so that a prepared link cannot lead to another site.
+ * page, so that a prepared link cannot lead to another site; and so does one that is too long.
  */
 export function wayBack(asked: string | null, base: URL): string {
   const first = './';
@@ -68,8 +68,12 @@ export function wayBack(asked: string | null, base: URL): string {
   if (url.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return first;
   const place = placeAt(url.pathname.slice(base.pathname.length - 1));
   if (place === null || place.page === 'signIn') return first;
-  return `./${url.pathname.slice(base.pathname.length)}${url.search}`;
+  const back = `./${url.pathname.slice(base.pathname.length)}${url.search}`;
+  return back.length > longestBack ? first : back;
 }
+
+/** The cookie of a sign-in holds the address, and browsers drop a cookie of more than 4096 bytes. */
+const longestBack = 1000;
 
 // The keys of `pages` are page ids.
 const pageIds = Object.keys(pages) as readonly PageId[];

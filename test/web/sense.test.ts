@@ -85,8 +85,9 @@ t.test('whoever has signed in goes to a page of ours and nowhere else', async t 
     'https://git.example:8443/quota/mine',
     'http://',
     'no-page',
+    `owners?q=${'a'.repeat(1000)}`,
   ]) {
-    t.equal(wayBack(elsewhere, base), './', String(elsewhere));
+    t.equal(wayBack(elsewhere, base), './', String(elsewhere).slice(0, 40));
   }
   fc.assert(
     fc.property(fc.oneof(fc.webUrl(), fc.string()), asked =>
