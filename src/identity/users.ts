@@ -11,6 +11,7 @@ import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.
 import { FaultList, SoftquotaError } from '../errors.ts';
 import * as policy from '../policy/index.ts';
 import { nameFault, nameFaults } from '../quota/index.ts';
+import { filterMapInSlices } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail, printable } from '../text.ts';
 import {
@@ -248,11 +249,9 @@ export function linkAt(snapshot: Snapshot, ownerId: number, issuer: string): Lin
   return linksOf(snapshot, ownerId).find(link => link.issuer === issuer) ?? null;
 }
 
-export function linksAt(snapshot: Snapshot, issuer: string): readonly LinkDocument[] {
-  return [...snapshot.all(linkKind)]
-    .map(([, link]) => link)
-    .filter(link => link.issuer === issuer)
-    .sort((a, b) => a.createdAt - b.createdAt || a.owner - b.owner);
+/** Yields the links at an issuer, unordered, and nulls as `filterMapInSlices` does. */
+export function linksAt(snapshot: Snapshot, issuer: string): Generator<LinkDocument | null> {
+  return filterMapInSlices(snapshot.all(linkKind), ([, link]) => (link.issuer === issuer ? link : undefined));
 }
 
 function hasLinks(snapshot: Snapshot, ownerId: number): boolean {

@@ -205,8 +205,8 @@ export function deleteSource(transaction: Transaction, id: string): void {
 
 function endAdministrationsBy(transaction: Transaction, { id, discoveryUrl }: SourceDocument): void {
   const { changes } = transaction;
-  for (const link of linksAt(changes, issuerOf(discoveryUrl))) {
-    if (link.administrationBy !== id) continue;
+  for (const link of [...linksAt(changes, issuerOf(discoveryUrl))]) {
+    if (link?.administrationBy !== id) continue;
     setAdministrator(transaction, link.owner, false);
     setAdministrationBy(changes, link, null);
   }

@@ -202,7 +202,13 @@ t.test('an administrator says who somebody is at a provider, and takes it back',
   await link(422, 'alice', '');
   await link(404, 'nobody', 'sub-3');
   t.match(await world.get(links), [{ user: 'bob', subject: 'sub-1', gives_administration: false }]);
-  await world.remove(`${links}/bob`);
+  await link(204, 'alice', 'sub-2');
+  await link(204, 'carol', 'sub-3');
+  const page = await world.must(200, 'GET', `${links}?page=2&limit=1`);
+  t.match(page.json, [{ user: 'alice', subject: 'sub-2' }]);
+  t.match(page.headers, { 'x-total-count': '3', link: /page=3&limit=1>; rel="next"/ });
+  await world.must(404, 'GET', '/admin/auths/1/links');
+  for (const user of ['alice', 'bob', 'carol']) await world.remove(`${links}/${user}`);
   await world.must(404, 'DELETE', `${links}/bob`);
   await link(204, 'alice', 'sub-1');
   await link(204, 'carol', 'sub-2');

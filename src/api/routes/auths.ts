@@ -6,12 +6,13 @@
 import { z } from 'zod';
 import { FaultList, SoftquotaError } from '../../errors.ts';
 import { given } from '../../given.ts';
-import { linksAt, putLink } from '../../identity/index.ts';
+import { type LinkDocument, linksAt, putLink } from '../../identity/index.ts';
 import * as oauth from '../../oauth/index.ts';
 import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { knownOwner } from '../owners.ts';
+import { onePage, pageQuery, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -82,12 +83,16 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: (named, { change }) => change(transaction => oauth.deleteSource(transaction, named.params.id)),
     }),
     route('get', 'listLinks', `${one}/links`, {
-      summary: 'List the accounts that are linked at the provider of a source',
+      summary: 'The accounts that are linked at the provider of a source, in the order of creation',
       description: 'Other sources with the same provider have the same links.',
-      answer: { status: 200, description: 'Links, in the order of creation', schema: z.array(wire.link) },
-      handle: named => {
-        const { discoveryUrl } = oauth.mustBeSource(documents.snapshot, named.params.id);
-        return linksAt(documents.snapshot, oauth.issuerOf(discoveryUrl)).map(each => ({
+      query: z.strictObject(pageQuery),
+      mustBe,
+      answer: onePage(wire.link),
+      handle: async ({ params: { id }, query }, call) => {
+        const { discoveryUrl } = oauth.mustBeSource(documents.snapshot, id);
+        const links = linksAt(documents.snapshot, oauth.issuerOf(discoveryUrl));
+        const page = await tellPage(call, links, byCreation, query);
+        return page.map(each => ({
           user: documents.owners.byId(each.owner)?.name ?? '',
           subject: each.subject,
           gives_administration: each.administrationBy !== null,
@@ -164,6 +169,10 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: () => [...signIn.offered()],
     }),
   ];
+}
+
+function byCreation(a: LinkDocument, b: LinkDocument): number {
+  return a.createdAt - b.createdAt || a.owner - b.owner;
 }
 
 const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;
