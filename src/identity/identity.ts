@@ -75,7 +75,7 @@ export class Identity {
   readonly #options: IdentityOptions;
   readonly #wrong: ReturnType<typeof wrongAttempts>;
   readonly #uses: Uses;
-  /** Sign-in links by the SHA-256 of their codes, the oldest first. */
+  /** Sign-in links by the SHA-256 of their codes, the oldest first, except those that were given back. */
   readonly #links = new Map<string, SignInLink & { readonly until: number }>();
 
   constructor(options: IdentityOptions) {
@@ -120,7 +120,7 @@ export class Identity {
 
   /**
    * Starts a session, and ends the one that the browser holds. Invalid credentials count against the address
-   * as in `authenticate`. Rejects with `store_away`.
+   * as in `authenticate`. Rejects with `store_away`; a sign-in link can be used again then.
    */
   async signIn(by: SignIn, address: string, held: string | null): Promise<SignInResult> {
     const wanted = await this.#attempt(
@@ -128,18 +128,23 @@ export class Identity {
       'token' in by ? this.#sessionByToken(keyOfToken(by.token)) : this.#sessionByLink(by.code),
     );
     if ('is' in wanted) return wanted;
-    const { author, ownerId, session } = wanted;
+    const { author, ownerId, session, giveBack } = wanted;
     const { documents, now } = this.#options;
-    const started = await documents.transact(({ changes }) => {
-      const owner = documents.owners.byId(ownerId);
-      const isRevoked =
-        session.via.is === 'token' && changes.get(tokenKind, session.via.tokenKey) === undefined;
-      if (owner === undefined || isRevoked)
-        throw new SoftquotaError('unauthenticated', 'invalid or expired token');
-      if (held !== null) endBrought(changes, held, now());
-      return startSession(changes, owner, session, now());
-    }, author);
-    return { is: 'signed in', started };
+    try {
+      const started = await documents.transact(({ changes }) => {
+        const owner = documents.owners.byId(ownerId);
+        const isRevoked =
+          session.via.is === 'token' && changes.get(tokenKind, session.via.tokenKey) === undefined;
+        if (owner === undefined || isRevoked)
+          throw new SoftquotaError('unauthenticated', 'invalid or expired token');
+        if (held !== null) endBrought(changes, held, now());
+        return startSession(changes, owner, session, now());
+      }, author);
+      return { is: 'signed in', started };
+    } catch (error) {
+      if (error instanceof SoftquotaError && error.code === 'store_away') giveBack?.();
+      throw error;
+    }
   }
 
   /** Makes a code that signs a user in once, within ten minutes. `until`: milliseconds since 1970. */
@@ -214,7 +219,8 @@ export class Identity {
     if (link === undefined || link.until <= now() || owner === undefined) return null;
     const { scopes, endsAt } = link;
     const author = { ownerId: owner.id, name: owner.name, tokenId: null };
-    return { author, ownerId: owner.id, session: { via: { is: 'link' }, scopes, endsAt } };
+    const session = { via: { is: 'link' }, scopes, endsAt } as const;
+    return { author, ownerId: owner.id, session, giveBack: () => void this.#links.set(key, link) };
   }
 }
 
@@ -222,6 +228,8 @@ interface Wanted {
   readonly author: Pick<Caller, 'ownerId' | 'name' | 'tokenId'>;
   readonly ownerId: number;
   readonly session: NewSession;
+  /** Makes a sign-in link usable again. */
+  giveBack?(): void;
 }
 
 /**

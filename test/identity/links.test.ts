@@ -1,6 +1,7 @@
 /** Links that sign in: once, and not for long. */
 
 import t from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
 import { deleteUser, linkLifeMs, type SignIn } from '../../src/identity/index.ts';
 
 import { nameIn, tokenOf, world } from './session-world.ts';
@@ -27,6 +28,19 @@ t.test('a link signs in once, for ten minutes, as far as its maker may', async t
   const outlived = make();
   await ledger.documents.transact(transaction => deleteUser(transaction, 'alice'));
   await t.rejects(signIn({ code: outlived.code }), /refused/);
+});
+
+t.test('a link that could not sign in because the store was away does so once it is back', async t => {
+  const { ledger, identity, signIn } = await world(t);
+  await tokenOf(ledger, 'alice');
+  const ownerId = ledger.documents.owners.named('alice')?.id ?? 0;
+  const { code } = identity.makeSignInLink({ ownerId, scopes: ['all'], endsAt: null });
+  const away = () => Promise.reject(new SoftquotaError('store_away', 'no room'));
+  const transact = t.capture(ledger.documents, 'transact', away);
+  await t.rejects(signIn({ code }), { code: 'store_away' });
+  transact.restore();
+  await t.resolves(signIn({ code }));
+  await t.rejects(signIn({ code }), /refused/);
 });
 
 t.test('there are only so many links at a time; the oldest makes room', async t => {
