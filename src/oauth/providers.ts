@@ -179,8 +179,30 @@ export function causesOf(error: unknown): string {
   return error.message + below;
 }
 
+/** Most sign-ins that wait for providers at the same time, since anybody can begin and end one. */
+const mostAtOnce = 32;
+
+let underWay = 0;
+
+/** Rejects with the `SignInFault` `not_now` while too many sign-ins wait for providers. */
+async function bounded<T>(ask: () => Promise<T>): Promise<T> {
+  if (underWay >= mostAtOnce) {
+    throw new SignInFault('not_now', `${mostAtOnce} sign-ins wait for their providers already`);
+  }
+  underWay += 1;
+  try {
+    return await ask();
+  } finally {
+    underWay -= 1;
+  }
+}
+
 /** Redeems the code in `address`, to which the browser came back. Rejects with a `SignInFault`. */
-export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
+export function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
+  return bounded(() => redeemed(provider, address, begun));
+}
+
+async function redeemed(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
   const { verifier: pkceCodeVerifier, nonce: expectedNonce, state: expectedState } = begun;
   const checks = { pkceCodeVerifier, expectedNonce, expectedState, idTokenExpected: true };
   try {
@@ -246,11 +268,6 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
   return { ...idToken, ...userinfo, ...(markers.length === 0 ? {} : { _claim_names: marker }) };
 }
 
-/** Most sign-ins that wait for providers at the same time, since anybody can begin one. */
-const mostAtOnce = 32;
-
-let underWay = 0;
-
 /**
  * Makes the address at the provider that a browser is sent to. If the provider supports pushed authorization
  * requests (RFC 9126), sends the parameters there beforehand, and the address has only a reference. If that
@@ -265,7 +282,9 @@ export async function authorizationAddress(
   if (server.pushed_authorization_request_endpoint === undefined)
     return openid.buildAuthorizationUrl(configuration, parameters);
   try {
-    return await pushedAddress(provider, parameters);
+    return await bounded(() =>
+      byFirstWay(provider, by => openid.buildAuthorizationUrlWithPAR(by, { ...parameters })),
+    );
   } catch (error) {
     if (server.require_pushed_authorization_requests !== true)
       return openid.buildAuthorizationUrl(configuration, parameters);
@@ -273,17 +292,5 @@ export async function authorizationAddress(
       refusalIn(error, 'provider_refused', 'the provider refuses the pushed request') ??
       new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`)
     );
-  }
-}
-
-async function pushedAddress(provider: Provider, parameters: Readonly<Record<string, string>>): Promise<URL> {
-  if (underWay >= mostAtOnce) {
-    throw new SignInFault('not_now', `${mostAtOnce} sign-ins wait for their providers already`);
-  }
-  underWay += 1;
-  try {
-    return await byFirstWay(provider, by => openid.buildAuthorizationUrlWithPAR(by, { ...parameters }));
-  } finally {
-    underWay -= 1;
   }
 }

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { savedSource } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
 import { Browser } from './browser.ts';
 import { type HostileProvider, hostileProvider, type Lies } from './hostile-provider.ts';
 import { realProvider } from './provider.ts';
@@ -315,6 +316,20 @@ t.test('an answer that never ends is given up', async t => {
   provider.lies = { endless: true };
   await comesToNothing(t, signIns, 'not_believed');
   t.match(signIns.faults.at(-1)?.reason, /more than \d+ bytes/);
+});
+
+t.test('only so many sign-ins wait for a provider at the same time', async t => {
+  const { provider, signIns } = await open(t);
+  const answering = Promise.withResolvers<void>();
+  t.teardown(() => answering.resolve());
+  provider.lies = { waits: answering.promise };
+  const browsers = Array.from({ length: 32 }, () => new Browser());
+  const waiting = browsers.map(browser => signIns.signIn(browser));
+  await until(async () => provider.exchanged.length === browsers.length || null);
+  await comesToNothing(t, signIns, 'not_now');
+  t.equal(provider.exchanged.length, browsers.length);
+  answering.resolve();
+  t.same(new Set((await Promise.all(waiting)).map(({ login }) => login)), new Set(['mallory']));
 });
 
 t.test('names and claims that are special to programs are names and claims like any other', async t => {

@@ -35,6 +35,8 @@ export interface Lies {
   /** Answer of the token endpoint that goes on for ever, or is a token and no JSON. */
   readonly endless?: boolean;
   readonly garbled?: boolean;
+  /** The token endpoint answers only after it. */
+  readonly waits?: Promise<unknown>;
   /** The one way in which clients may say their secret. */
   readonly knows?: 'client_secret_post';
   /** Pushed authorization requests. */
@@ -165,6 +167,7 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
     '/token': async (_url, request, response) => {
       const form = new URLSearchParams(await textOf(request));
       hostile.exchanged.push(form);
+      await hostile.lies.waits;
       if (hostile.lies.endless === true) {
         response.writeHead(200, { 'Content-Type': 'application/json' });
         const more = () => {
