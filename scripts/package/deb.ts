@@ -9,7 +9,12 @@ import { runTool } from './tool.ts';
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 /** Each step that dpkg runs, and the program in packaging/ that does it. */
-const steps = { postinst: 'after-install', prerm: 'before-remove', postrm: 'after-remove' };
+const steps = {
+  preinst: 'before-install',
+  postinst: 'after-install',
+  prerm: 'before-remove',
+  postrm: 'after-remove',
+};
 
 export interface PackageTask {
   /** Tarball that npm publishes. */

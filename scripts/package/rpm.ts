@@ -26,6 +26,7 @@ export async function makeRpm({ npmFile, work, out, about, epoch, isQuick }: Pac
     ARCH: architecture,
     DESCRIPTION: `${about.description}.`,
     ROOT: root,
+    BEFORE_INSTALL: await scriptOf('before-install'),
     AFTER_INSTALL: await scriptOf('after-install'),
     BEFORE_REMOVE: await scriptOf('before-remove'),
     AFTER_REMOVE: await scriptOf('after-remove'),

@@ -88,6 +88,12 @@ cp "$1" /tmp/packages/softquota_0_amd64.deb
 chmod 1777 /tmp`,
     await shared(host, older),
   );
+  // Another installation's units would hide those of the package.
+  const other = await sh(`install -D /dev/null /usr/lib/softquota/systemd/install
+dpkg --install /tmp/packages/softquota_0_amd64.deb`);
+  t.not(other.code, 0);
+  t.match(other.stderr, /installed from a checkout or by npm already\. Remove that first/);
+  await done('rm -rf /usr/lib/softquota; dpkg --purge softquota 2>/dev/null || true');
   const before = new Set((await done(everything)).split('\n'));
   const startedAt = performance.now();
 
