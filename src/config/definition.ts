@@ -8,7 +8,7 @@
 
 import type { Config } from './assemble.ts';
 import { type ConfigEntry, defaultOf, type Key } from './key.ts';
-import { forgeKeys } from './keys-forge.ts';
+import { forgeKeys, forgeValues } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
 import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
@@ -95,6 +95,7 @@ function sectionIn(config: Config, section: string): object | null | undefined {
   const [kind = ''] = section.split('.', 1);
   const name = section.slice(kind.length + 1);
   if (kind === 'storage' && name !== '') return config.storages.find(one => one.kind === name);
+  if (kind === 'forge') return config.forge && forgeValues(config.forge);
   if (kind === 'webhook') return config.webhooks.find(one => one.name === name);
   if (kind === 'gate' && name !== '') return config.gate.routes.find(one => one.name === name);
   return new Map<string, object>(Object.entries(config)).get(kind);

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { type ForgeSettings, forgeKinds, parseDatabaseAddress } from '../forge/index.ts';
-import { key, keysOf, type Values, withoutEffect } from './key.ts';
+import { key, keysOf, type Values, type ValuesOf, withoutEffect } from './key.ts';
 import { users } from './keys-policy.ts';
 import * as kind from './kinds.ts';
 
@@ -80,6 +80,12 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
     praefect:
       praefect === null || praefectStorage === null ? null : { address: praefect, storage: praefectStorage },
   };
+}
+
+/** The values of the keys that settings were made of. */
+export function forgeValues({ praefect, ...settings }: ForgeSettings): ValuesOf<typeof forgeKeys> {
+  const { address = null, storage = null } = praefect ?? {};
+  return { ...settings, praefect: address, praefectStorage: storage };
 }
 
 /** Refuses CASE = keep: a forge's directories are in lower case, and the names in its database are not. */

@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { merged, printConfig } from '../../src/config/index.ts';
+import { compareConfigs, merged, printConfig } from '../../src/config/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { configOf, faultsOf, loadText } from './written.ts';
+import { configOf, faultsOf, load, loadText } from './written.ts';
 
 const repositories = '[storage.repos]\nPATH = /srv/git/{owner}/{repo}.git\n';
 
@@ -100,4 +100,22 @@ t.test('the database of GitLab says whose a repository is; the paths of other fo
   t.match(loadText(t, `${gitea}OWNER = top\n`).notes, [
     '[forge] OWNER has an effect with KIND = gitlab only.',
   ]);
+});
+
+t.test('both keys of Praefect are printed, and a change of either is named', async t => {
+  const gitlab = '[forge]\nKIND = gitlab\nCONFIG = /etc/gitlab/gitlab.rb\n';
+  const ini = (password: string, storage: string) =>
+    `${gitlab}PRAEFECT = postgres://git:${password}@db/praefect\nPRAEFECT_STORAGE = ${storage}\n`;
+  const loaded = load(t, ini('hunter2', 'gitaly-1'));
+  const printed = printConfig(loaded);
+  t.match(printed, 'PRAEFECT = postgres://********@db/praefect  # app.ini:4');
+  t.match(printed, 'PRAEFECT_STORAGE = gitaly-1  # app.ini:5');
+  t.notMatch(printed, /hunter2/);
+  const changed = (next: string) =>
+    compareConfigs(loaded.config, load(t, next).config)
+      .filter(({ section }) => section === 'forge')
+      .map(({ key }) => key);
+  t.same(changed(ini('hunter2', 'gitaly-2')), ['PRAEFECT_STORAGE']);
+  t.same(changed(ini('hunter3', 'gitaly-1')), ['PRAEFECT']);
+  t.same(changed(gitlab), ['PRAEFECT', 'PRAEFECT_STORAGE']);
 });

@@ -2,7 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { formatFaults, type LoadedConfig, loadConfig, printConfig } from '../../src/config/index.ts';
+import { routeSections, webhookSections } from '../../src/config/definition.ts';
+import {
+  formatFaults,
+  type LoadedConfig,
+  loadConfig,
+  printConfig,
+  sections,
+} from '../../src/config/index.ts';
 import { configText } from './arbitraries.ts';
 import { folderWith, load, loadText } from './written.ts';
 
@@ -42,6 +49,22 @@ t.test('the example file, printed, is the example file', async t => {
   });
   const { file: _, ...again } = load(t, printConfig(example)).config;
   t.match(example.config, again);
+});
+
+t.test('each key that has a value is printed with it', async t => {
+  const fitting: Readonly<Record<string, string>> = {
+    'forge.KIND': 'gitlab',
+    'metrics.TOKEN': 'x'.repeat(16),
+    'security.SECRET_KEY': 'x'.repeat(32),
+  };
+  const ini = [...sections, webhookSections, routeSections]
+    .flatMap(({ name, keys }) => [
+      `[${name}]`,
+      ...keys.map(key => `${key.name} = ${fitting[`${name}.${key.name}`] ?? (key.text || key.example)}`),
+    ])
+    .join('\n');
+  const printed = printConfig(load(t, ini.replaceAll('NAME]', 'name]')));
+  t.same(printed.match(/^.* =(?: +#.*)?$/gm), null);
 });
 
 t.test('any configuration, printed and read again, is the same', async t => {
