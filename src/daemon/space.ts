@@ -69,6 +69,8 @@ const mostLooks = 2000;
 const mostReports = 2000;
 const mostCharacters = 16 * 1024 * 1024;
 const mostRuns = 2000;
+/** Most collections that the worker is asked for at a time: its other questions need room beside them. */
+const mostReclaims = 50;
 const mostFailing = 100;
 const noWorker =
   'no worker runs on this host: start softquota worker as the user that git runs as (systemctl enable --now softquota-worker)';
@@ -85,6 +87,9 @@ export class Space implements SpaceService {
   readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
   #lastRun = 0;
+  /** Requested collections for which the worker was not asked yet. */
+  readonly #toReclaim: (readonly [id: number, path: string])[] = [];
+  #reclaiming = 0;
   /** Numbers of examinations now, as in `mostAtOnce`. */
   readonly #running = { urgent: 0, others: 0 };
   #pruneAt = 1000;
@@ -197,7 +202,8 @@ export class Space implements SpaceService {
     const unknown = { freed_bytes: null, unreachable_bytes: null, message: null };
     const begun = { id, path, repository, state: 'running', ...unknown } as const;
     this.#runs = [begun, ...this.#runs].slice(0, mostRuns);
-    void this.#reclaim(id, path);
+    this.#toReclaim.push([id, path]);
+    if (this.#reclaiming < mostReclaims) void this.#reclaimWaiting();
     return shown(begun);
   }
 
@@ -269,6 +275,13 @@ export class Space implements SpaceService {
       this.#looks.delete(oldest);
       return;
     }
+  }
+
+  async #reclaimWaiting(): Promise<void> {
+    this.#reclaiming += 1;
+    for (let next = this.#toReclaim.shift(); next !== undefined; next = this.#toReclaim.shift())
+      await this.#reclaim(...next);
+    this.#reclaiming -= 1;
   }
 
   async #reclaim(id: number, path: string): Promise<void> {

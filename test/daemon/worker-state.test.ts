@@ -229,6 +229,27 @@ t.test('what owners with little room deleted is collected first, and refusals sa
   t.same(roomOf('bob', '/srv/b.git').freedAt, null, 'or could not be measured');
 });
 
+t.test('many collections leave the worker room for other questions, and each has its turn', async t => {
+  const { worker, connect } = await open(t);
+  const { fake, report } = await connect();
+  await report();
+  const paths = Array.from({ length: 51 }, (_, at) => `/srv/${at}.git`);
+  for (const path of paths) worker.space.reclaim(path, path);
+  const asked = [];
+  for (let count = 0; count < 50; count += 1) asked.push(await fake.task());
+  t.same(
+    asked.map(({ kind, path }) => `${kind} ${path}`),
+    paths.slice(0, 50).map(path => `reclaim ${path}`),
+  );
+  void worker.quarantine('/srv/a.git', 'tmp_objdir-incoming-abcdef', 1000);
+  t.match(await fake.task(), { kind: 'quarantine' }, 'the last one waits');
+  fake.send({ result: { id: asked[7]?.id, value: { freed_bytes: 1, unreachable_bytes: 0 } } });
+  t.match(await fake.task(), { kind: 'reclaim', path: '/srv/50.git' });
+  fake.socket.destroy();
+  while (worker.space.runs().some(({ state }) => state === 'running')) await nextTurn();
+  t.same(Map.groupBy(worker.space.runs(), ({ state }) => state).get('done')?.length, 1);
+});
+
 t.test('a silent worker is believed for a day, and no longer', async t => {
   const world = new World(t);
   const ledger = await world.open();
