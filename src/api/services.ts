@@ -28,6 +28,10 @@ export interface SpaceService {
    * newer than `newerThan` (milliseconds since 1970). Throws `not_ready` if there is no worker and no report.
    */
   explain(path: string, newerThan: number): Pick<SpaceAnswer, 'message' | 'report' | 'reported_at' | 'state'>;
+  /** Unreachable bytes that the worker may delete, as far as it has measured them. */
+  collectableBytes(path: string): number;
+  /** Throws `not_ready` unless there is a worker, and it has measured repositories. */
+  checkMeasured(): void;
   /** Makes the worker collect garbage. Throws `not_ready` if there is no worker. */
   reclaim(path: string, repository: string): ReclaimRun;
   /** Recent collections, the newest first. */

@@ -74,6 +74,8 @@ const mostReclaims = 50;
 const mostFailing = 100;
 const noWorker =
   'no worker runs on this host: start softquota worker as the user that git runs as (systemctl enable --now softquota-worker)';
+const nothingMeasured =
+  'the worker has measured no repository yet: ask again later, and set [reclaim] RUN = measure or gc if it is never';
 
 export class Space implements SpaceService {
   readonly #options: SpaceOptions;
@@ -182,13 +184,21 @@ export class Space implements SpaceService {
     await this.#look(path, false);
   }
 
+  collectableBytes(path: string): number {
+    const measured = this.#figures.get(path)?.measured ?? null;
+    return measured === null || measured.lent || isOfGitaly(path) ? 0 : measured.unreachable_bytes;
+  }
+
+  checkMeasured(): void {
+    if (!this.#options.link.isHere) throw new SoftquotaError('not_ready', noWorker);
+    if (this.#figures.size === 0) throw new SoftquotaError('not_ready', nothingMeasured);
+  }
+
   /** Makes the worker collect the garbage as soon as it is old enough, unless that is planned already. */
   collectFirst(path: string): void {
     const figures = this.#figures.get(path);
-    if (figures === undefined || isOfGitaly(path) || this.#askedFirst.has(figures)) return;
-    const { measured, collected_by: by } = figures;
-    const isGarbage = measured !== null && measured.unreachable_bytes > 0 && !measured.lent;
-    if (!isGarbage || by !== null || !this.#options.link.isHere) return;
+    if (figures === undefined || figures.collected_by !== null || this.#askedFirst.has(figures)) return;
+    if (this.collectableBytes(path) === 0 || !this.#options.link.isHere) return;
     // The worker is asked again if it reports newer figures.
     this.#askedFirst.add(figures);
     this.#options.link.ask({ kind: 'collect_first', path }, collectFirstMs).catch(() => {});

@@ -121,9 +121,12 @@ export const spaceAnswer = component('Space', "What takes the space of an owner'
 
 export type SpaceAnswer = z.infer<typeof spaceAnswer>;
 
+/** Most collections that one order starts. */
+export const mostReclaims = 1000;
+
 export const reclaimOrder = strictComponent('ReclaimOrder', {
   repository: name.optional().meta({
-    description: '`OWNER/NAME`, or a path; left out: all repositories with unreachable bytes, at most 1,000.',
+    description: '`OWNER/NAME`, or a path; left out: the 1,000 repositories with the most unreachable bytes.',
   }),
 });
 

@@ -1,14 +1,19 @@
 /** Space in repositories, as the worker reports it and administrators and owners see it. */
 
+import { join } from 'node:path';
 import t from 'tap';
-import { spaceAnswer } from '../../src/wire/index.ts';
+import { reclaimRun, spaceAnswer } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
 import { FakeWorker } from '../gate/fake-worker.ts';
 import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
 function figures(path: string, unreachable: number, collected: object | null = null) {
-  const measured = { object_bytes: 100, reachable_bytes: 100 - unreachable, unreachable_bytes: unreachable };
+  const measured = {
+    object_bytes: 2000,
+    reachable_bytes: 2000 - unreachable,
+    unreachable_bytes: unreachable,
+  };
   return { path, at: Date.now(), measured, fault: null, collected };
 }
 
@@ -57,7 +62,10 @@ t.test('figures are shown to administrators and to the owner, who learns no path
   await says(await connect(), [figures(path, 10)]);
   for (const as of ['admin1', 'alice'] as const) {
     const found = await space(as === 'admin1' ? 'user=alice' : '', as);
-    t.match(found, { unreachable_bytes: 10, repositories: [{ reachable_bytes: 90, unreachable_bytes: 10 }] });
+    t.match(found, {
+      unreachable_bytes: 10,
+      repositories: [{ reachable_bytes: 1990, unreachable_bytes: 10 }],
+    });
     t.notMatch(JSON.stringify(found), world.directory);
   }
   await world.must(403, 'GET', '/admin/quota/space?user=alice', { as: 'bob' });
@@ -121,4 +129,35 @@ t.test('a collection is asked for, followed, and recorded', async t => {
     { owner: 'alice', repository: path, fault: 'git repack: no space' },
     { freed: 2_000_000, fault: null },
   ]);
+});
+
+t.test('without a name, those are collected that the worker has measured and may collect', async t => {
+  const { world, path, connect, says } = await open(t);
+  const all = () => world.call('POST', '/admin/quota/reclaims', { body: {} });
+  t.match(await all(), { status: 503, text: /no worker runs on this host/ });
+  const worker = await connect();
+  await says(worker, []);
+  t.match(await all(), { status: 503, text: /has measured no repository yet/ });
+  const lent = figures(join(world.directory, 'git/bob/two.git'), 10);
+  await says(worker, [figures(path, 0), { ...lent, measured: { ...lent.measured, lent: true } }]);
+  t.match(await all(), { status: 202, json: [] }, 'nothing is deleted where objects are lent');
+  await says(worker, [figures(path, 10)]);
+  t.match((await all()).json, [{ repository: path }]);
+});
+
+t.test('of very many repositories those with the most garbage are collected', async t => {
+  const world = await World.open(t);
+  const paths = Array.from({ length: 1001 }, (_, at) => repository(world, `alice/${at}`));
+  await measure(world);
+  const worker = await FakeWorker.connect(t, world.sockets.trusted);
+  for (let from = 0; from < paths.length; from += 200) {
+    const repositories = paths.slice(from, from + 200).map((path, at) => figures(path, from + at + 1));
+    worker.report({ repositories });
+  }
+  await worker.taken();
+  const begun = reclaimRun.array().parse(await world.post('/admin/quota/reclaims', {}));
+  t.same(
+    begun.map(({ repository: name }) => name),
+    paths.toReversed().slice(0, 1000),
+  );
 });

@@ -21,6 +21,7 @@ import { Gitolite } from './gitolite.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { askForMore, inAnHour } from './space-requests.ts';
+import { withWorker } from './with-worker.ts';
 
 t.setTimeout(600_000);
 
@@ -135,6 +136,10 @@ t.test('every command prints keys in snake_case, and ends with 74 where standard
     'token revoke': async () => {
       t.notMatch(await one.done('token list --user bob'), /lost-full/, 'one that nobody has seen is gone');
       await one.done('token create --user bob --name kept');
+    },
+    reclaim: async () => {
+      await withWorker(t, one);
+      await until(async () => ((await one.softquota('reclaim')).code === 0 ? true : null));
     },
     'host forget': () => two.stop(),
     'store repair': async () => {

@@ -186,18 +186,24 @@ function withoutSuffix(name: string): string {
   return name.replace(/\/?\.git$/, '');
 }
 
-/** Returns the named repository; without a name, all repositories with garbage. Throws `not_found`. */
-function unitsFor(services: ApiServices, repository: string | undefined): readonly RepositoryUnit[] {
-  const { ledger } = services;
-  if (repository === undefined) {
-    const all: RepositoryUnit[] = [];
-    for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
-      if (kind !== 'walked' || owner === null || !isGit(leaf)) continue;
-      if (all.length < mostRepositories && unreachableIn(services, id) > 0 && !isOfGitaly(id))
-        all.push({ path: id, name: id, bytes });
-    }
-    return all;
+/** Returns repositories with garbage, those with most of it first. Throws `not_ready` if none is measured. */
+function collectable({ ledger, space }: ApiServices): readonly RepositoryUnit[] {
+  const all: (RepositoryUnit & { readonly garbage: number })[] = [];
+  let isAny = false;
+  for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
+    if (kind !== 'walked' || owner === null || !isGit(leaf) || isOfGitaly(id)) continue;
+    isAny = true;
+    const garbage = space.collectableBytes(id);
+    if (garbage > 0) all.push({ path: id, name: id, bytes, garbage });
   }
+  if (isAny) space.checkMeasured();
+  return all.sort((a, b) => b.garbage - a.garbage).slice(0, wire.mostReclaims);
+}
+
+/** Returns the named repository; without a name, those with garbage. Throws `not_found` and `not_ready`. */
+function unitsFor(services: ApiServices, repository: string | undefined): readonly RepositoryUnit[] {
+  if (repository === undefined) return collectable(services);
+  const { ledger } = services;
   const unit = repository.startsWith('/') ? ledger.units.unitAt(repository) : null;
   if (unit !== null && isGit(unit.leaf)) return [{ path: unit.id, name: unit.id, bytes: unit.bytes }];
   const { owner, repository: name } = partsOf(services, repository);
