@@ -6,6 +6,7 @@ import { counted, formatBytes, formatCount } from '../text.ts';
 import {
   gitlabMaintenance,
   isKeptByGitlab,
+  mostReclaims,
   type ReclaimRun,
   type RepositorySpace,
   type SpaceAnswer,
@@ -164,9 +165,14 @@ export const addReclaim = apiCommand<readonly ReclaimRun[]>('reclaim [repository
   arguments: ['OWNER/REPOSITORY, or a path'],
   after: '\nExit status: 0 collected, 1 a collection failed.',
   ask: (client, _, repository?: string) => collect(client, repository),
-  text: runs => (runs.length === 0 ? 'There is nothing to collect.\n' : runs.map(runText)),
+  text: runs =>
+    runs.length === 0
+      ? 'There is nothing to collect.\n'
+      : [runs.map(runText), runs.length >= mostReclaims && onlyTheFirst],
   status: runs => (runs.some(({ state }) => state === 'failed') ? exitCodes.refused : exitCodes.done),
 });
+
+const onlyTheFirst = `Those were the ${formatCount(mostReclaims)} repositories with the most unreachable data. For the others, if there are any: softquota reclaim`;
 
 async function collect(client: DaemonClient, repository: string | undefined): Promise<readonly ReclaimRun[]> {
   const body = repository === undefined ? {} : { repository };

@@ -7,8 +7,10 @@ import { readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { reclaimRun, spaceAnswer } from '../../src/wire/index.ts';
+import { served } from '../served.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
+import { launcher } from './daemon.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
@@ -147,5 +149,27 @@ t.test('the refusal names the first three, what each frees, and the page, before
     kept.filter(name => name.startsWith('softquota')),
     [],
     'nothing of it is in the repository',
+  );
+});
+
+t.test('people read that more repositories may have garbage than one reclaim takes', async t => {
+  const collected = (id: number) => ({
+    id,
+    repository: `/srv/${id}.git`,
+    state: 'done',
+    freed_bytes: 1000,
+    unreachable_bytes: 0,
+    message: null,
+  });
+  const said = async (count: number): Promise<string> => {
+    const runs = Array.from({ length: count }, (_, at) => collected(at + 1));
+    const port = await served(t, (_, response) => response.end(JSON.stringify(runs)));
+    const env = { SOFTQUOTA_URL: `http://127.0.0.1:${port}` };
+    return (await run(process.execPath, [launcher, 'reclaim'], { env })).stdout;
+  };
+  t.equal(await said(1), '/srv/1.git: 1 kB freed\n');
+  t.match(
+    await said(1000),
+    /\nThose were the 1,000 .* For the others, if there are any: softquota reclaim\n$/,
   );
 });
