@@ -280,7 +280,7 @@ export const metricSpecs = {
     ({ worker }) => (worker.isKnown ? worker.isHere : null),
   ),
   softquota_unreachable_bytes: gauge(
-    'Bytes in repositories that no ref reaches, as far as the worker measured them',
+    'Bytes in repositories that no ref reaches and the worker may delete, as far as it has measured them',
     ({ worker }) => (worker.isKnown ? worker.space.observed().unreachableBytes : null),
   ),
   softquota_reclaimed_bytes_total: counter('Bytes that collections of garbage freed since the start'),

@@ -129,9 +129,10 @@ export class Space implements SpaceService {
     let unreachableBytes = 0;
     let count = 0;
     const first: { path: string; why: string }[] = [];
-    for (const { path, measured, fault } of this.#figures.values()) {
-      unreachableBytes += measured?.unreachable_bytes ?? 0;
-      if (fault === null || !this.#options.isUnit(path)) continue;
+    for (const { path, fault } of this.#figures.values()) {
+      if (!this.#options.isUnit(path)) continue;
+      unreachableBytes += this.collectableBytes(path);
+      if (fault === null) continue;
       count += 1;
       if (first.length < mostFailing) first.push({ path, why: fault });
     }

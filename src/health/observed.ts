@@ -139,7 +139,7 @@ export interface ObservedWorker {
   readonly leavesBroken: boolean;
   /** GIT_EXEC_PATH of hooks whose git the worker does not have. */
   readonly otherGits: readonly string[];
-  /** Sum of all repositories that were measured. */
+  /** Bytes that the worker may delete, of all repositories that were measured. */
   readonly unreachableBytes: number;
   /** Repositories that cannot be measured or collected. */
   readonly failing: Listed<TroubledPlace>;

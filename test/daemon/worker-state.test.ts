@@ -138,6 +138,23 @@ t.test('what cannot be measured is told while the repository is there', async t 
   t.same(failing(), { first: [], count: 0 });
 });
 
+t.test('what is unreachable counts where the worker may delete it, and while it is there', async t => {
+  const { worker, connect, ledger } = await open(t);
+  const hashed = `/srv/@hashed/aa/bb/aabb${'0'.repeat(60)}.git`;
+  for (const path of [hashed, '/srv/lent.git']) walk(ledger, `bob/${path}`, 100, { path });
+  const { report } = await connect();
+  const others = { ...figures('', true), path: '/srv/lent.git' };
+  await report(
+    figures(''),
+    { ...figures(''), path: '/srv/gone.git' },
+    { ...figures(''), path: hashed },
+    others,
+  );
+  t.equal(worker.space.observed().unreachableBytes, 70);
+  ledger.walks.recordGone('/srv/a.git', ledger.walks.nextSeq());
+  t.equal(worker.space.observed().unreachableBytes, 0);
+});
+
 t.test('a worker is told of a push with the mark that answers its doubt', async t => {
   const { worker, connect } = await open(t);
   const { report, mark, pushed } = await connect();
