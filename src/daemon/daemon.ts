@@ -104,7 +104,7 @@ export class Daemon {
           settings: config.forge,
           ledger,
           log,
-          fullEveryMs: () => measuring.sweepEveryMs,
+          fullLateMs: () => measuring.sweepLateMs(),
           renamed: renames => {
             // Paths of GitLab name no owner.
             if (config.forge?.kind !== 'gitlab') measuring.ownersRenamed(renames);

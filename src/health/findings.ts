@@ -181,17 +181,14 @@ function startHost(host: string): string {
   return `start its daemon; if the host no longer exists: ${forget}`;
 }
 
-/** One missed sweep is a slow disk; three missed sweeps are a fault. */
-const sweepsMissed = 3;
-
-function* sweeps({ storages, sweptAgoMs, sweepEveryMs, sweepError }: Observed): Generator<Finding> {
+function* sweeps({ storages, sweptAgoMs, sweepLateMs, sweepError }: Observed): Generator<Finding> {
   if (storages === 0) {
     const mend = 'set [storage.repos] PATH in app.ini, then reload the daemon';
     yield makeFinding('no_storage', 'no storage is configured, so nothing is measured', mend);
   }
   if (sweepError !== null)
     yield makeFinding('not_swept', `the last sweep failed: ${printable(sweepError)}`, scan);
-  if (sweptAgoMs !== null && sweptAgoMs > sweepsMissed * sweepEveryMs) {
+  if (sweptAgoMs !== null && sweptAgoMs > sweepLateMs) {
     const minutes = Math.round(sweptAgoMs / 60_000);
     yield makeFinding('not_swept', `the last sweep ended ${minutes} minutes ago`, scan);
   }

@@ -88,7 +88,8 @@ export interface Observed {
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
   /** Milliseconds since this process's last sweep ended, on the monotonic clock; null before the first. */
   readonly sweptAgoMs: number | null;
-  readonly sweepEveryMs: number;
+  /** Milliseconds after that sweep at which the schedule has missed three. */
+  readonly sweepLateMs: number;
   /** Start and reason of the failure to write the refused owners for hooks; null if it can be written. */
   readonly unpublished: Away | null;
   /** Pushes that passed because their directories are no units; the last ones in milliseconds since 1970. */

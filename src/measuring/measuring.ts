@@ -238,14 +238,15 @@ export class Measuring {
     const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
     const { unread, faults, leftovers } = last?.problems ?? noProblems;
     const { hangs, walking } = this.status;
+    const sweptAgoMs = this.#sweptAt === null ? null : performance.now() - this.#sweptAt;
     return {
       hangs,
       walking,
       sweepError: ended?.error ?? null,
       rootsAway: this.rootsAway,
       rootsUnused: this.#rootsUnused,
-      sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
-      sweepEveryMs: this.sweepEveryMs,
+      sweptAgoMs,
+      sweepLateMs: this.sweepLateMs(sweptAgoMs ?? 0),
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
@@ -253,9 +254,9 @@ export class Measuring {
     } satisfies Partial<Observed>;
   }
 
-  /** Milliseconds from the next scheduled sweep to the one after it. */
-  get sweepEveryMs(): number {
-    return this.#schedule?.interval() ?? Number.POSITIVE_INFINITY;
+  /** Milliseconds from a sweep that ended `agoMs` ago until the schedule has missed three. */
+  sweepLateMs(agoMs = 0): number {
+    return this.#schedule?.lateAfterMs(agoMs) ?? Number.POSITIVE_INFINITY;
   }
 
   /** Returns this host's storage as other hosts need it; null while it is not known. */

@@ -11,14 +11,17 @@ import { type AlarmClock, monotonicClock } from '../within.ts';
 import type { SweepKind } from './run.ts';
 
 export interface Schedule {
-  /** Milliseconds from the next sweep to the one after it. */
-  interval(): number;
+  /** Milliseconds from a sweep that ended `agoMs` ago until three have been missed and another one is due. */
+  lateAfterMs(agoMs: number): number;
   close(): void;
 }
 
 const verifications = '0 3 * * 0';
 
 const longestRestMs = 15_000;
+
+/** One missed sweep is a slow disk; three missed sweeps are a fault. */
+const sweepsMissed = 3;
 
 /** Tells milliseconds since 1970. */
 const systemClock: AlarmClock = { ...monotonicClock, now: Date.now };
@@ -56,9 +59,11 @@ export function startSchedule(
   }
 
   return {
-    interval: () => {
-      const next = nextAfter('sweep', clock.now());
-      return nextAfter('sweep', next) - next;
+    lateAfterMs: agoMs => {
+      const ended = clock.now() - agoMs;
+      let due = ended;
+      for (let missed = 0; missed <= sweepsMissed; missed += 1) due = nextAfter('sweep', due);
+      return due - ended;
     },
     close: () => cancel(),
   };

@@ -37,7 +37,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     faults: none,
     leftovers: none,
     sweptAgoMs: 0,
-    sweepEveryMs: 900_000,
+    sweepLateMs: 2_700_000,
     unpublished: null,
     unmanagedPushes: [],
     unaskedLimits: [],

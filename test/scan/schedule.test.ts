@@ -34,11 +34,11 @@ class WallClock implements NonNullable<Parameters<typeof startSchedule>[2]> {
 
 const quarterly = '*/15 * * * *';
 
-function started(at: string) {
+function started(at: string, sweeps = quarterly) {
   const clock = new WallClock(at);
   const ticks: string[] = [];
   const schedule = startSchedule(
-    quarterly,
+    sweeps,
     kind => {
       ticks.push(`${kind} ${new Date(clock.now()).toTimeString().slice(0, 5)}`);
     },
@@ -85,9 +85,12 @@ t.test('a clock that is set right by some seconds brings no tick twice', async t
   t.same(ticks, ['sweep 10:15', 'sweep 10:30']);
 });
 
-t.test('the time between two sweeps is told', async t => {
+t.test('a sweep is late when three were missed and another is due, whatever the pauses are', async t => {
   const { schedule } = started('2026-11-21T10:16:00');
-  t.equal(schedule.interval(), 15 * minute);
+  t.equal(schedule.lateAfterMs(0), 59 * minute);
+  t.equal(schedule.lateAfterMs(16 * minute), 60 * minute, 'from when it ended');
+  const evening = started('2026-11-21T20:00:00', '*/15 8-18 * * *').schedule;
+  t.equal(evening.lateAfterMs(74 * minute), (14 * 60 - 1) * minute, 'from 18:46 to 8:45');
 });
 
 t.test('a closed schedule is silent', async t => {

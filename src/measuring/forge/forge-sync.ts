@@ -40,8 +40,8 @@ interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
   readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'units'>;
   readonly log: Logger;
-  /** Milliseconds from one full reading to the next. */
-  fullEveryMs(): number;
+  /** Milliseconds from now until several full readings were due. */
+  fullLateMs(): number;
   /** Called when repositories may have changed visibility or owner: those at paths that `mayHave` accepts. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
   /** Called when the forge has renamed owners and their directories. */
@@ -321,7 +321,7 @@ export class ForgeSync {
 
   async #put(lines: AsyncIterable<Uint8Array>): Promise<void> {
     const start = performance.now();
-    const staleAfterMs = Math.max(leastStaleAfterMs, this.#options.fullEveryMs() * 3);
+    const staleAfterMs = Math.max(leastStaleAfterMs, this.#options.fullLateMs());
     await this.#options.ledger.sources.put(forgeSource, staleAfterMs, lines);
     this.#putMs = performance.now() - start;
   }

@@ -27,7 +27,7 @@ async function reading(t: Test, host: string, address: string, database: string)
     pollMs: 50,
     ledger: one.ledger,
     log,
-    fullEveryMs: () => 1000,
+    fullLateMs: () => 1000,
     renamed: () => {},
     visibilityChanged: () => {},
     mayCount: () => one.fleet.countsForge,

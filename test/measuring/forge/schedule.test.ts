@@ -32,7 +32,7 @@ t.test('a full reading has everything reported again', async t => {
     pollMs: 5,
     ledger,
     log,
-    fullEveryMs: () => 1000,
+    fullLateMs: () => 1000,
     renamed: () => {},
     visibilityChanged: () => {},
     mayCount: () => true,
