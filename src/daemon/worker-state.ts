@@ -216,6 +216,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
 
   #reported({ repositories, ...state }: WorkerReport, isFirst: boolean): void {
     this.#last = { state, at: performance.now() };
+    for (const path of state.exec_paths) this.#otherGits.delete(path);
     this.space.take(repositories);
     for (const figures of repositories) this.#take(figures);
     for (const { unit, name, bytes } of state.quarantines.removed) {

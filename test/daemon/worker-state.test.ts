@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { DaemonWorker } from '../../src/daemon/worker-state.ts';
 import type { RepositoryFigures } from '../../src/wire/index.ts';
+import { configOf } from '../config/written.ts';
 import { FakeWorker, takeWorkers } from '../gate/fake-worker.ts';
 import { World, walk } from '../ledger/world.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -244,6 +245,22 @@ t.test('what owners with little room deleted is collected first, and refusals sa
     'nobody knows where the last collection freed nothing',
   );
   t.same(roomOf('bob', '/srv/b.git').freedAt, null, 'or could not be measured');
+});
+
+t.test('a git that pushes use is told until the worker has it', async t => {
+  const { worker, connect } = await open(t);
+  const config = configOf(t, '');
+  const others = () => worker.observed(config).otherGits;
+  const { fake } = await connect();
+  const has = async (...gits: readonly string[]) => {
+    fake.report({ exec_paths: gits });
+    await fake.taken();
+  };
+  await has('/usr/lib/git-core');
+  for (const git of ['/usr/lib/git-core', '/opt/a', '/opt/b']) worker.gitUsed(git);
+  t.same(others(), ['/opt/a', '/opt/b']);
+  await has('/usr/lib/git-core', '/opt/a');
+  t.same(others(), ['/opt/b']);
 });
 
 t.test('many collections leave the worker room for other questions, and each has its turn', async t => {
