@@ -199,7 +199,7 @@ function* hooks({ unmanagedPushes, unpublished }: Observed): Generator<Finding> 
     const pushes = `${counted(count, 'push was', 'pushes were')} allowed without a check, the last at ${new Date(lastAt).toISOString()}`;
     const message = `${printable(path)}: ${pushes}: no PATH leads to this directory, or the daemon does not see it`;
     const remove = commandLine('softquota', 'hooks', 'remove', path);
-    const mend = `if it counts, add a template to [storage.repos] PATH, or mount it for the daemon as git sees it, such as in a container; else remove its hooks: ${remove}`;
+    const mend = `if it counts, add a template to [storage.repos] PATH, or mount it for the daemon as git sees it, such as in a container; else remove its hooks, and this goes a day after the last push: ${remove}`;
     return makeFinding('unmanaged_push', message, mend);
   });
   if (unpublished === null) return;

@@ -224,7 +224,7 @@ t.test('pushes that nobody decided about are wrong, with directory and number', 
     {
       severity: 'wrong',
       message: /^\/mnt\/a b\.git: 3 pushes were allowed .*2026-11-21T09:14:03/,
-      mend: /\[storage\.repos\] PATH.*container.*softquota hooks remove '\/mnt\/a b\.git'$/,
+      mend: /\[storage\.repos\] PATH.*container.*a day after the last push: softquota hooks remove '\/mnt\/a b\.git'$/,
     },
     { message: /^\/home\/ann\/x\.git: 1 push was allowed/ },
   ]);
