@@ -314,10 +314,11 @@ function trouble({ path, why }: TroubledPlace): string {
   return `${printable(path)}: ${why}`;
 }
 
-function* owners({ ledger }: Observed): Generator<Finding> {
+function* owners({ ledger, forge }: Observed): Generator<Finding> {
   for (const names of ledger.units.spellings()) {
     const message = `these names count for the same owner: ${names.map(printable).join(', ')}`;
-    const mend = 'rename a directory, or set [users] CASE = keep if only the case of letters differs';
+    const keep = ', or set [users] CASE = keep if only the case of letters differs';
+    const mend = `rename a directory${forge === null ? keep : ''}`;
     yield makeFinding('same_owner', message, mend);
   }
 }

@@ -191,13 +191,27 @@ t.test('a secret that no key opens is named', async t => {
   ]);
 });
 
+const wellForge = {
+  kind: 'gitea',
+  fault: null,
+  readAt: 1,
+  unowned: [],
+  refused: [],
+  absent: 0,
+  odd: { count: 0, first: [] },
+} as const;
+
 t.test('owners that fall together are named', async t => {
   const seen = await observed(t);
   walk(seen.ledger, 'Alice/a', 1);
   walk(seen.ledger, 'alice/b', 1);
-  t.match(toldOf(seen, 'same_owner'), [
-    { severity: 'notice', message: 'these names count for the same owner: Alice, alice' },
-  ]);
+  const message = 'these names count for the same owner: Alice, alice';
+  t.match(toldOf(seen, 'same_owner'), [{ severity: 'notice', message, mend: /CASE = keep/ }]);
+  t.match(
+    toldOf({ ...seen, forge: wellForge }, 'same_owner'),
+    [{ mend: 'rename a directory' }],
+    'with a forge CASE = keep is refused',
+  );
 });
 
 t.test('default groups that are nowhere are a notice', async t => {
@@ -272,14 +286,12 @@ t.test('stale figures of the forge are told with what may help, and not beside i
   const seen = await observed(t);
   const figures = { reportedAt: 1, staleAfterMs: 60_000, units: 1, owners: 1, bytes: 1, isStale: true };
   Object.defineProperty(seen.ledger.sources, 'list', { value: [{ name: 'forge', ...figures }] });
-  const nothing = { unowned: [], refused: [], absent: 0, odd: { count: 0, first: [] } };
-  const forge = { kind: 'gitea', fault: null, readAt: 1, ...nothing } as const;
   const told = (of: typeof seen.forge) => toldOf({ ...seen, forge: of }, 'source_stale', 'forge_away');
-  t.match(told(forge), [{ code: 'source_stale', mend: /^systemctl restart softquota;/ }]);
-  t.notMatch(told(forge)[0]?.mend, /reporting program|DELETE/);
+  t.match(told(wellForge), [{ code: 'source_stale', mend: /^systemctl restart softquota;/ }]);
+  t.notMatch(told(wellForge)[0]?.mend, /reporting program|DELETE/);
   const fault = { code: 'unreachable', message: 'no answer', mend: 'start it', since: 1 } as const;
   t.strictSame(
-    told({ ...forge, fault }).map(({ code }) => code),
+    told({ ...wellForge, fault }).map(({ code }) => code),
     ['forge_away'],
   );
 });
