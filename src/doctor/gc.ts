@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeOf } from '../accounts.ts';
 import { readIniText } from '../forge/index.ts';
+import { andWorker } from '../health/index.ts';
 import { configValue, encodePath } from '../layout/index.ts';
 import { counted, formatCount, printable } from '../text.ts';
 import { asUser, type HostContext, type Installation, type Report, setKey } from './installation.ts';
@@ -79,7 +80,7 @@ export function checkCollection(
   });
   if (found.length === 0 || (forge !== null && collectsByCron(forge.configFile)) || isScheduled(places))
     return;
-  const mend = setKey(installation, 'reclaim', 'RUN', 'gc', 'restart');
+  const mend = andWorker(setKey(installation, 'reclaim', 'RUN', 'gc', 'restart'));
   for (const [cause, [first, ...others]] of Map.groupBy(found, ({ switchedOff }) => switchedOff)) {
     const path = printable(first?.repository.path ?? '');
     const more = counted(others.length, 'other repository', 'other repositories');

@@ -25,3 +25,4 @@ export {
   type ObservedWorker,
 } from './observed.ts';
 export { unownedKinds } from './sources.ts';
+export { andWorker } from './worker.ts';

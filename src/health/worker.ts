@@ -74,14 +74,19 @@ function held({ state, silentMs }: ObservedWorker, now: number): Finding[] {
   );
 }
 
+/** Completes a mend that sets a key in `[reclaim]`: daemon and worker read it at their start. */
+export function andWorker(mend: string): string {
+  return `${mend}, and the worker: ${restart}`;
+}
+
 /** Less garbage is no finding. */
 const muchGarbageBytes = 1_000_000_000;
 
 function* garbage({ collects, unreachableBytes, failing }: ObservedWorker): Generator<Finding> {
   if (!collects && unreachableBytes >= muchGarbageBytes) {
     const message = `${formatBytes(unreachableBytes)} in repositories are reachable from no ref, and nothing deletes them`;
-    const mend = 'set [reclaim] RUN = gc and restart the worker, or run softquota reclaim now and then';
-    yield makeFinding('garbage', message, mend);
+    const mend = andWorker('set [reclaim] RUN = gc; then restart the daemon');
+    yield makeFinding('garbage', message, `${mend}; or run softquota reclaim now and then`);
   }
   yield* listed(failing, ({ path, why }) => {
     const message = `${printable(path)}: what is unreachable cannot be measured or collected: ${printable(why)}`;

@@ -43,7 +43,9 @@ t.test('where it is switched off the place is told, once for all repositories', 
       code: 'gc_missing',
       severity: 'notice',
       message: `${first} and 1 other repository: nothing collects garbage, so what is deleted is never freed: ${places.systemConfig} has gc.auto = 0, and no worker does it`,
-      mend: `in ${app} set [reclaim] RUN = gc; then `,
+      mend: new RegExp(
+        `^in ${app} set \\[reclaim\\] RUN = gc; then .*restart .*, and the worker: systemctl restart softquota-worker$`,
+      ),
     },
   ]);
   write(join(home, '.config/git/config'), '[gc]\n\tauto = 6700\n');

@@ -253,7 +253,9 @@ t.test('much garbage is named where nothing collects it, and so is a collection 
   const state = { version, hooks: null, quarantines };
   const told = (worker: Partial<typeof idle>, silentMs = 0) => toldOfState({ state, silentMs, ...worker });
   t.same(told({ unreachableBytes: 999_999_999 }), []);
-  t.match(told({ unreachableBytes: 2_500_000_000 }), [{ code: 'garbage', message: /^2\.5 GB/ }]);
+  const mend =
+    /RUN = gc; then restart the daemon, and the worker: systemctl restart softquota-worker; or run /;
+  t.match(told({ unreachableBytes: 2_500_000_000 }), [{ code: 'garbage', message: /^2\.5 GB/, mend }]);
   t.same(told({ unreachableBytes: 2_500_000_000, collects: true }), []);
   t.match(told({ collects: true }, 31_000), [
     { code: 'worker_missing', message: /nothing that is deleted frees space/ },
