@@ -153,7 +153,7 @@ export const hooks = keysOf('hooks', {
 export const reclaim = keysOf('reclaim', {
   run: key('RUN', kind.oneOf(['never', 'measure', 'gc']), {
     text: 'measure',
-    doc: 'What the worker (`softquota worker`) does about what no ref reaches any more: `never` nothing; `measure` it measures it, and keeps bitmaps where measuring takes long; `gc` it also deletes it, once it is older than EXPIRE. Repositories of a GitLab are collected only on demand, since GitLab does that itself.',
+    doc: 'What the worker (`softquota worker`) does about what no ref reaches any more: `never` nothing; `measure` it measures it, and keeps bitmaps where measuring takes long; `gc` it also deletes it, once it is older than EXPIRE. Repositories of a GitLab are never collected, since GitLab does that itself.',
   }),
   expireMs: key('EXPIRE', kind.durationOfAtLeast(600_000, '10m'), {
     text: '1h',
