@@ -159,7 +159,7 @@ export const addReclaim = apiCommand<readonly ReclaimRun[]>('reclaim [repository
   summary: 'collect garbage now',
   description:
     'Makes the worker (softquota worker) delete unreachable data (no branch or tag needs it any more) in a ' +
-    'repository, or in all repositories that have such data, and waits for the end. Files that are younger than ' +
+    'repository, or in the 1,000 repositories with the most of it, and waits for the end. Files that are younger than ' +
     '[reclaim] EXPIRE stay, because a running push may need them; what was deleted a moment ago goes where its pack is ' +
     'older.',
   arguments: ['OWNER/REPOSITORY, or a path'],
