@@ -69,12 +69,14 @@ export interface EventRecord {
 }
 
 /**
- * Number of events that a store keeps. Beyond it the oldest refusals are deleted first, and changes of policy
+ * Number of events that a store keeps. Beyond it the oldest changes of policy beyond their share are deleted
+ * first, so that a large import leaves room for other events; then refusals, and the other changes of policy
  * last.
  */
 export const mostKeptEvents = 100_000;
 export const firstGone = 'refusal';
 export const lastGone = 'policy';
+export const lastGoneShare = 0.8;
 
 export interface EventQuery {
   readonly kind?: string;

@@ -103,32 +103,46 @@ for (const [damage, { sql, says }] of Object.entries(damages)) {
   });
 }
 
-t.test('of 100,000 events the oldest refusals go first, and changes of policy last', async t => {
+/** Opens a store that has so many events of each kind, with ids such as `policy-0`, the oldest. */
+async function openFilled(t: Test, counts: Readonly<Record<string, number>>) {
   const file = join(t.testdir(), 'store.db');
   await (await openStore({ file })).close();
   const db = new DatabaseSync(file);
-  const fill = (kind: string, count: number) =>
+  for (const [kind, count] of Object.entries(counts)) {
     db.exec(`WITH RECURSIVE n (at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM n WHERE at < ${count - 1})
       INSERT INTO events (id, kind, at, text)
         SELECT CAST('${kind}-' || at AS BLOB), CAST('${kind}' AS BLOB), at, CAST('{}' AS BLOB) FROM n`);
-  fill('policy', 99_998);
-  fill('threshold', 1);
-  fill('refusal', 3);
+  }
   db.exec('VACUUM');
   db.close();
   const store = await openStore({ file });
   t.teardown(() => store.close());
   const has = async (kind: string) => (await store.events({ kind, limit: 9 })).map(({ id }) => id).join(' ');
+  const oldest = async (kind: string) =>
+    (await store.events({ kind, limit: 9, after: { at: 4, id: '' } })).map(({ id }) => id).join(' ');
+  return { store, has, oldest };
+}
+
+t.test('of 100,000 events the oldest refusals go first, and changes of policy last', async t => {
+  const { store, has, oldest } = await openFilled(t, { policy: 79_998, threshold: 20_000, refusal: 4 });
+  const policy = (id: string) => event(id, 1e6, { kind: 'policy' });
   await store.write({ events: [event('another', 3)] });
-  t.equal(await has('refusal'), 'another');
-  t.equal(await has('threshold'), 'threshold-0');
-  await store.write({ events: [event('p', 1e6, { kind: 'policy' }), event('q', 1e6, { kind: 'policy' })] });
-  t.equal((await has('refusal')) + (await has('threshold')), '');
-  await store.write({ events: [event('r', 1e6, { kind: 'policy' }), event('last', 1e6)] });
+  t.equal(await has('refusal'), 'refusal-3 another');
+  await store.write({ events: [policy('p'), policy('q')] });
+  t.equal(await has('refusal'), '');
+  await store.write({ events: [policy('r'), event('last', 1e6)] });
   t.equal(await has('refusal'), '', 'it would be the first to go');
-  const oldest = await store.events({ limit: 9, after: { at: 4, id: '' } });
-  t.strictSame(
-    oldest.map(({ id }) => id),
-    ['policy-3', 'policy-2', 'policy-1'],
-  );
+  t.equal(await oldest('policy'), 'policy-3 policy-2 policy-1');
+  t.equal(await oldest('threshold'), 'threshold-3 threshold-2 threshold-1 threshold-0');
+  await store.write({ events: [policy('s'), event('t', 1e6, { kind: 'threshold' })] });
+  t.equal(await oldest('policy'), 'policy-3 policy-2');
+  t.equal(await oldest('threshold'), 'threshold-3 threshold-2 threshold-1');
+});
+
+t.test('a large import leaves room for 20,000 other events', async t => {
+  const { store, has, oldest } = await openFilled(t, { policy: 100_000 });
+  await store.write({ events: [event('r', 1e6), event('t', 1e6, { kind: 'threshold' })] });
+  t.equal(await has('refusal'), 'r');
+  t.equal(await has('threshold'), 't');
+  t.equal(await oldest('policy'), 'policy-3 policy-2');
 });

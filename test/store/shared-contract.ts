@@ -420,10 +420,21 @@ function eventsContract(t: Test, newPlace: () => SharedPlace): void {
     const ids = async () => (await store.events({ limit: 99 })).map(({ id }) => id).join(' ');
     await store.write({ events: [...policy, event('t', 3, { kind: 'threshold' }), event('r', 9)] });
     t.equal(await ids(), 't p3 p2 p1');
-    await store.write({ events: [event('p4', 10, { kind: 'policy' })] });
-    t.equal(await ids(), 'p4 p3 p2 p1');
-    await store.write({ events: [event('p5', 11, { kind: 'policy' })] });
-    t.equal(await ids(), 'p5 p4 p3 p2');
+    await store.write({ events: [event('t2', 10, { kind: 'threshold' })] });
+    t.equal(await ids(), 't2 p3 p2 p1');
+  });
+
+  t.test('changes of policy leave a fifth of all events to others', async t => {
+    const store = await opened(t, newPlace(), { mostEvents: 5 });
+    const ids = async () => (await store.events({ limit: 99 })).map(({ id }) => id).join(' ');
+    await store.write({
+      events: Array.from({ length: 5 }, (_, at) => event(`p${at}`, at, { kind: 'policy' })),
+    });
+    t.equal(await ids(), 'p4 p3 p2 p1 p0', 'unless there is none');
+    await store.write({ events: [event('r', 5)] });
+    t.equal(await ids(), 'r p4 p3 p2 p1');
+    await store.write({ events: [event('p5', 6, { kind: 'policy' })] });
+    t.equal(await ids(), 'p5 r p4 p3 p2');
   });
 
   t.test('an event is found among many of other kinds, and many old ones go at once', async t => {

@@ -7,6 +7,7 @@ import {
   firstGone,
   type LevelRecord,
   lastGone,
+  lastGoneShare,
   type RecordChanges,
 } from '../record-store.ts';
 import { whole } from '../shared.ts';
@@ -26,8 +27,9 @@ local function drop_events(events, times, labels)
   end
 end
 local function is_first_gone(label) return string.match(label, '^%S+ kind=(%S*)') == '${firstGone}' end
-local function is_not_last_gone(label) return string.match(label, '^%S+ kind=(%S*)') ~= '${lastGone}' end
-local function drop_oldest(events, times, most, is_gone)
+local function is_last_gone(label) return string.match(label, '^%S+ kind=(%S*)') == '${lastGone}' end
+local function is_not_last_gone(label) return not is_last_gone(label) end
+local function oldest(times, most, is_gone)
   local gone = {}
   local from = 0
   while #gone < most do
@@ -38,8 +40,7 @@ local function drop_oldest(events, times, most, is_gone)
     if #labels < 1000 then break end
     from = from + 1000
   end
-  drop_events(events, times, gone)
-  return #gone
+  return gone
 end
 local function put_events(events, times)
   local most, list = tonumber(word()), words()
@@ -50,11 +51,17 @@ local function put_events(events, times)
     redis.call('ZADD', times, ARGV[place + 2], id .. ' ' .. labels)
     if before and before ~= labels then redis.call('ZREM', times, id .. ' ' .. before) end
   end
-  if redis.call('ZCARD', times) <= most then return end
-  local excess = redis.call('ZCARD', times) - most + math.floor(most / 100)
-  for _, is_gone in ipairs({is_first_gone, is_not_last_gone, function() return true end}) do
-    excess = excess - drop_oldest(events, times, excess, is_gone)
+  local total = redis.call('ZCARD', times)
+  if total <= most then return end
+  local excess = total - most + math.floor(most / 100)
+  local function drop_oldest(limit, is_gone)
+    local gone = oldest(times, math.min(limit, excess), is_gone)
+    drop_events(events, times, gone)
+    excess = excess - #gone
   end
+  local room = total - math.floor(most * ${lastGoneShare})
+  drop_oldest(room - #oldest(times, room, is_not_last_gone), is_last_gone)
+  for _, is_gone in ipairs({is_first_gone, is_not_last_gone, is_last_gone}) do drop_oldest(excess, is_gone) end
 end`;
 
 /** Returns the arguments that `put_events` reads. */

@@ -14,6 +14,7 @@ import {
   firstGone,
   type LevelRecord,
   lastGone,
+  lastGoneShare,
   mostKeptEvents,
   type OwnerRecord,
   type Position,
@@ -179,9 +180,16 @@ const mostGoneAtOnce = 10_000;
 function eventLimiter(db: DatabaseSync): (written: number) => void {
   const [first, last] = [firstGone, lastGone].map(kind => `CAST('${kind}' AS BLOB)`);
   const count = db.prepare('SELECT count(*) AS events FROM events');
-  const drops = [`kind = ${first}`, `kind NOT IN (${first}, ${last})`, `kind = ${last}`].map(where =>
+  const share = mostKeptEvents * lastGoneShare;
+  const aboveShare = `max(0, (SELECT count(*) FROM events WHERE kind = ${last}) - ${share})`;
+  const drops = [
+    [`kind = ${last}`, `min(?, ${aboveShare})`],
+    [`kind = ${first}`, '?'],
+    [`kind NOT IN (${first}, ${last})`, '?'],
+    [`kind = ${last}`, '?'],
+  ].map(([where, most]) =>
     db.prepare(
-      `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE ${where} ORDER BY at, id LIMIT ?)`,
+      `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE ${where} ORDER BY at, id LIMIT ${most})`,
     ),
   );
   return written => {
