@@ -23,12 +23,14 @@ import {
 import type { SweepRecord } from '../store/index.ts';
 import type { LedgerParts, LedgerSettings, OwnerUsage } from './options.ts';
 import { ReconcileLoop, type Watcher } from './reconcile-loop.ts';
+import type { SteadyClock } from './steady-clock.ts';
 
 interface GracesLedger {
   readonly documents: Documents;
   readonly policy: Policy;
   readonly settings: LedgerSettings;
   readonly pools: { of(group: string, owner: null): PooledBytes };
+  readonly steadyClock: SteadyClock;
   readonly walks: { readonly lastSweep: SweepRecord | null };
   ownerById(id: number): OwnerUsage | undefined;
   ownerUsage(ownerName: string): OwnerUsage;
@@ -183,12 +185,13 @@ export class OwnerGraces {
     see: () => { readonly passed: PassedLimits; readonly isStale: () => boolean },
   ): void {
     const { ledger, clock } = this.#options;
+    const isSteady = ledger.steadyClock.isSteady();
     const before = this.#documentOf(kind, key) ?? [];
     if (!this.#isTurn() || (!this.#isSet && before.length === 0)) return;
     try {
       const { passed, isStale } = see();
       const mayBeStale = () => ledger.walks.lastSweep === null || isStale();
-      const after = documentAfter(before, passed, clock.wall(), mayBeStale);
+      const after = documentAfter(before, passed, clock.wall(), isSteady, mayBeStale);
       if (JSON.stringify(after) !== JSON.stringify(before)) this.#pending.get(kind)?.set(key, after);
     } catch (error) {
       if (!(error instanceof SoftquotaError && error.code === 'sum_too_large')) throw error;
@@ -270,6 +273,7 @@ function documentAfter(
   before: GraceDocument,
   passed: PassedLimits,
   now: number,
+  isSteady: boolean,
   isStale: () => boolean,
 ): GraceDocument {
   const kept = before.flatMap(entry => {
@@ -277,8 +281,8 @@ function documentAfter(
     if (still === undefined) return isStale() ? [entry] : [];
     // A limit that only reported did not warn the owner. Its grace begins anew when it refuses.
     const isBegunAnew = entry.isReported && !still.isReported;
-    // A begin in the future comes from a wrong clock, so the grace begins anew.
-    if (!isBegunAnew && entry.since <= now) return [entry];
+    // A begin in the future comes from a wrong clock: that of then, if that of now is steady.
+    if (!isBegunAnew && (entry.since <= now || !isSteady)) return [entry];
     return [{ ...entry, since: now, isReported: entry.isReported && still.isReported }];
   });
   const known = new Set(before.map(({ rule }) => rule));

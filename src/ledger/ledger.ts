@@ -42,6 +42,7 @@ import { Reports } from './reports.ts';
 import { type OwnRepository, repositoriesOf, storedRepository } from './repositories.ts';
 import { type Action, type Admission, Reservations, RoomApart } from './reservations.ts';
 import { UsageShares } from './shares.ts';
+import { SteadyClock } from './steady-clock.ts';
 import { UnitSources } from './unit-sources.ts';
 import { UsageIndex } from './usage-index.ts';
 import { loadOwners, loadUnits, Walks } from './walks.ts';
@@ -70,6 +71,7 @@ export class Ledger {
   /** Begins and ends the graces of owners over a limit, once started. */
   readonly graces: OwnerGraces;
   readonly pools = new Pools(this);
+  readonly steadyClock: SteadyClock;
   readonly shares: UsageShares;
   readonly #roomApart: RoomApart;
   readonly reach: Reach;
@@ -94,6 +96,7 @@ export class Ledger {
       new WriteBehind({ store: to, log, now, probe });
     const writeBehind = writeBehindTo(store, () => this.walks.somethingKept());
     this.#now = now;
+    this.steadyClock = new SteadyClock(clock);
     this.#store = store;
     this.#settings = options.settings;
     const onApplied = (applied: Applied) => this.#onApplied(applied);

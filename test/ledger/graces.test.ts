@@ -24,7 +24,8 @@ import {
   walk,
 } from './world.ts';
 
-const day = 86_400_000;
+const hour = 3_600_000;
+const day = 24 * hour;
 const week = { ...settings, graceMs: 7 * day, graceMost: { percent: 10 } } as const;
 
 async function opened(t: Test, bytes = 10_500) {
@@ -93,14 +94,39 @@ t.test('an end is told when it comes', async t => {
   unwatch();
 });
 
-t.test('a grace that a wrong clock began begins again once the clock is right', async t => {
+/** Has all graces looked at again. */
+function reconciled(ledger: Ledger): Promise<void> {
+  ledger.graces.takeTurn();
+  return ledger.graces.settled();
+}
+
+t.test('a grace that a wrong clock began begins again once the clock was right for an hour', async t => {
   const { clock, ledger } = await opened(t);
+  const wrong = clock.wall();
+  clock.wallMs = wrong - 3 * day;
+  await reconciled(ledger);
+  clock.pass(hour - 1);
+  await reconciled(ledger);
+  t.strictSame(sinceOf(ledger), [[null, wrong]]);
+  clock.pass(1);
   const right = clock.wall();
-  clock.wallMs = right - 3 * day;
-  ledger.settings = { ...week, totalBytes: 10_200 };
-  await ledger.graces.settled();
-  t.match(decided(ledger), { allowed: true, grace: { until: right + 4 * day } });
-  t.strictSame(sinceOf(ledger), [[null, right - 3 * day]]);
+  await reconciled(ledger);
+  t.match(decided(ledger), { allowed: true, grace: { until: right + 7 * day } });
+  t.strictSame(sinceOf(ledger), [[null, right]]);
+});
+
+t.test('a clock that is behind for a moment ends no grace', async t => {
+  const { clock, ledger } = await opened(t);
+  const begun = clock.wall();
+  clock.pass(day);
+  await reconciled(ledger);
+  clock.wallMs -= 30 * day;
+  await reconciled(ledger);
+  t.match(decided(ledger), { allowed: true, grace: { until: begun + 7 * day } });
+  clock.wallMs += 30 * day;
+  await reconciled(ledger);
+  t.match(decided(ledger), { allowed: true, grace: { until: begun + 7 * day } });
+  t.strictSame(sinceOf(ledger), [[null, begun]]);
 });
 
 t.test('another limit is another grace, and a changed one goes on', async t => {
