@@ -81,7 +81,6 @@ export class Events {
 
   start(): void {
     this.#crossings.start();
-    // Not at once, since a wrong clock at the start could delete all events.
     this.#cleaning ??= setInterval(() => this.#clean(), hourMs).unref();
   }
 
@@ -91,7 +90,6 @@ export class Events {
 
   reconfigure({ keepMs }: Pick<EventsOptions, 'keepMs'>): void {
     this.#keepMs = keepMs;
-    if (this.#cleaning !== null) this.#clean();
   }
 
   refused(refusal: RefusalRecord): void {
@@ -267,7 +265,9 @@ export class Events {
   }
 
   #clean(): void {
-    this.#options.ledger.eventLog.enqueue({ goneEventsBefore: this.#options.now() - this.#keepMs });
+    const { ledger, now } = this.#options;
+    // A wrong clock could delete all events.
+    if (ledger.steadyClock.isSteady()) ledger.eventLog.enqueue({ goneEventsBefore: now() - this.#keepMs });
   }
 }
 

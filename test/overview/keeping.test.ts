@@ -1,11 +1,11 @@
 /** Time that events are kept for, and finding them again. */
 
 import { mock } from 'node:test';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { createRule, deleteRule } from '../../src/policy/index.ts';
 import type { EventRecord } from '../../src/store/index.ts';
 import { walk } from '../ledger/world.ts';
-import { dayMs, hourMs, World } from './world.ts';
+import { dayMs, hourMs, World, type WorldOptions } from './world.ts';
 
 const nothing = { totalBytes: 0 } as const;
 
@@ -24,53 +24,80 @@ async function oneOfEach(world: World): Promise<void> {
   );
 }
 
-t.test('events of all kinds go in the hour after a start once they are older than KEEP', async t => {
+/** Opens a world; `clean` has the hourly cleaning done. */
+async function openCleaned(t: Test, options: WorldOptions) {
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());
-  const world = await World.open(t, { keepMs: 10 * dayMs });
+  return { world: await World.open(t, options), clean: () => mock.timers.tick(hourMs) };
+}
+
+t.test('events of all kinds go in the hour after a start once they are older than KEEP', async t => {
+  const { world, clean } = await openCleaned(t, { keepMs: 10 * dayMs });
   await oneOfEach(world);
-  world.clock.pass(10 * dayMs);
+  world.clock.pass(9 * dayMs);
   await world.restart();
-  mock.timers.tick(hourMs);
+  world.clock.pass(dayMs);
+  clean();
   t.equal((await kinds(world)).length, 3);
   world.clock.pass(1);
   await world.restart();
   t.equal((await kinds(world)).length, 3, 'not at once, for the clock may be wrong at the start');
-  mock.timers.tick(hourMs);
+  world.clock.pass(hourMs);
+  clean();
   t.strictSame(await kinds(world), []);
 });
 
 t.test('a daemon that goes on running lets them go every hour', async t => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
-  const world = await World.open(t, { keepMs: 10 * dayMs });
+  const { world, clean } = await openCleaned(t, { keepMs: 10 * dayMs });
   await oneOfEach(world);
   world.clock.pass(10 * dayMs + 1);
   await world.ledger.documents.transact(({ changes }) => deleteRule(changes, 'r'));
   t.equal((await kinds(world)).length, 4);
-  mock.timers.tick(hourMs);
+  clean();
   t.strictSame(await kinds(world), ['policy'], 'the younger one stays');
 });
 
-t.test('another KEEP holds from the reload on', async t => {
-  const world = await World.open(t);
+t.test('a clock that is ahead for less than an hour deletes no event', async t => {
+  const { world, clean } = await openCleaned(t, { keepMs: 10 * dayMs });
+  await oneOfEach(world);
+  world.clock.pass(dayMs);
+  world.clock.wallMs += 365 * dayMs;
+  clean();
+  t.equal((await kinds(world)).length, 3);
+  world.clock.pass(hourMs - 1);
+  world.events.reconfigure({ keepMs: 9 * dayMs });
+  clean();
+  t.equal((await kinds(world)).length, 3);
+  world.clock.wallMs -= 365 * dayMs;
+  clean();
+  world.clock.pass(hourMs);
+  clean();
+  t.equal((await kinds(world)).length, 3);
+});
+
+t.test('another KEEP holds within an hour of the reload', async t => {
+  const { world, clean } = await openCleaned(t, {});
   await oneOfEach(world);
   world.clock.pass(dayMs);
   world.events.reconfigure({ keepMs: 2 * dayMs });
+  clean();
   t.equal((await kinds(world)).length, 3);
   world.events.reconfigure({ keepMs: hourMs });
+  t.equal((await kinds(world)).length, 3, 'not at once, for the clock may be wrong just now');
+  clean();
   t.strictSame(await kinds(world), []);
 });
 
 t.test('refusals of an hour that goes on are not forgotten, however short the time', async t => {
-  const world = await World.open(t, { settings: nothing, keepMs: 1000 });
+  const { world, clean } = await openCleaned(t, { settings: nothing, keepMs: 1000 });
+  world.clock.pass(hourMs);
   world.refuse('alice');
   await world.events.kept();
   world.clock.pass(2000);
-  world.events.reconfigure({ keepMs: 1000 });
+  clean();
   t.strictSame(await kinds(world), []);
   world.refuse('alice');
-  t.match(await world.told('refusal'), [{ count: 2, at: '2026-11-21T09:00:00.000Z' }]);
+  t.match(await world.told('refusal'), [{ count: 2, at: '2026-11-21T10:00:00.000Z' }]);
 });
 
 t.test('the newest come first, and pages of any size tell each once', async t => {
