@@ -244,7 +244,8 @@ export const addExplain = apiCommand<Explained, { subject: string; size?: string
   after:
     '\nExit status: 0 shown, also if the decision is a refusal; softquota check has an exit status for each decision.',
   ask: async (client, { subject, size }, owner: string) => {
-    const [asked = subject] = subjectsOf([subject]);
+    const [asked = subject, ...others] = subjectsOf([subject]);
+    if (others.length > 0) throw new SoftquotaError('usage', `--subject ${subject}: expected one subject`);
     const path = `/admin/quota/usage/${pathStep(owner)}`;
     const { known, name } = await client.get<OwnerReport>({ path });
     if (!known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);

@@ -207,6 +207,8 @@ t.test('explain shows the limits of groups, repositories, pushes and files', asy
 `),
     shown,
   );
+  const two = /--subject size:git:lfs,size:repos:all: expected one subject/;
+  await refused(2, two, 'explain alice --subject size:git:lfs,size:repos:all');
 });
 
 t.test('what cannot be done is told with the exit status for it', async t => {
