@@ -42,16 +42,14 @@ export async function importPolicy(
   const difference = differenceOf(before, after);
   const trial = difference === null ? null : await simulatedPolicy(client, draftOf(withoutCreated(after)));
   const created = after.created_users.map(name => `+ user ${printable(name)}\n`).join('');
-  if (!json) {
-    print(
-      difference === null || trial === null
-        ? 'Nothing would change: this policy is already in force.\n'
-        : `${differenceText(difference)}${created}\n${simulationText(trial)}`,
-    );
-  }
+  const shown =
+    difference === null || trial === null
+      ? 'Nothing would change: this policy is already in force.\n'
+      : `${differenceText(difference)}${created}\n${simulationText(trial)}`;
+  if (!json) print(shown);
   const goesOn = difference !== null && !dryRun;
-  if (goesOn && !yes && !json && !(await confirmed('Import it?'))) {
-    print('Nothing was imported.\n');
+  if (goesOn && !yes && !(await confirmed('Import it?', json ? shown : ''))) {
+    if (!json) print('Nothing was imported.\n');
     return exitCodes.refused;
   }
   if (goesOn) await sendPolicy(client, body, { dryRun: false, createUsers }).catch(changedMeanwhile);

@@ -103,10 +103,14 @@ function faultOf(stream: string, cause: unknown): SoftquotaError {
   return new SoftquotaError('input_output', `${stream} cannot be written: ${why}`, { cause });
 }
 
-/** Asks on a terminal if something may be done; the end of input means no. Without a terminal, it may. */
-export async function confirmed(question: string): Promise<boolean> {
+/**
+ * Asks on a terminal if something may be done; the end of input means no. Without a terminal, it may. `about`:
+ * whole lines to read before the question.
+ */
+export async function confirmed(question: string, about = ''): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return true;
+  tell(about);
   const lines = createInterface({ input, output });
   // Ctrl-C and Ctrl-D reject. If the input ends otherwise, the question is never answered.
   const given = lines.question(`${question} [y/N] `).catch((error: unknown) => {

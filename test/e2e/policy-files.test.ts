@@ -192,8 +192,8 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
 t.test('on a terminal an import asks, and what somebody changed meanwhile is not overwritten', async t => {
   const rules = [{ name: 'total', limit: 1, subjects: [] }];
   const wanted = await server.file('wanted.json', { rules, groups: [] });
-  const answering = async (meanwhile: () => Promise<unknown>, answer: string) => {
-    const line = `${process.execPath} ${launcher} policy import ${wanted}`;
+  const answering = async (meanwhile: () => Promise<unknown>, answer: string, option = '') => {
+    const line = `${process.execPath} ${launcher} policy import ${wanted} ${option}`;
     const terminal = spawn('script', ['-qec', line, '/dev/null'], {
       env: { ...plainEnvironment, SOFTQUOTA_CONFIG: server.config },
     });
@@ -212,6 +212,8 @@ t.test('on a terminal an import asks, and what somebody changed meanwhile is not
   const nothing = async () => {};
   t.match(await answering(nothing, 'n'), { code: 1, seen: /^\+ rule total[\s\S]*Nothing was imported\.\n$/ });
   t.match(await answering(nothing, ''), { code: 1, seen: /Nothing was imported\.\n$/ });
+  const asked = /^\+ rule total[\s\S]*Import it\? \[y\/N\] n\n$/;
+  t.match(await answering(nothing, 'n', '--json'), { code: 1, seen: asked }, 'also with --json');
   const other = () => done('rule create other --limit 1 --subject size:all');
   t.match(await answering(other, 'y'), {
     code: 1,
