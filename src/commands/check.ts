@@ -1,5 +1,6 @@
 /** `softquota check` and `softquota health`: ask the gate for a decision, and for its health. */
 
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { z } from 'zod';
@@ -31,7 +32,8 @@ export const addCheck = apiCommand<readonly Answer[], CheckOptions>('check <owne
   summary: 'ask whether an owner may add data',
   description:
     'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind. ' +
-    'An argument with a slash is a path: of a repository, or of any other unit in a storage directory.',
+    'An argument that begins with /, ./ or ../, or has a slash and exists, is a path: of a repository, or of any ' +
+    'other unit in a storage directory.',
   arguments: ["an owner's name, or a path"],
   options: [
     new Option(
@@ -53,9 +55,14 @@ export const addCheck = apiCommand<readonly Answer[], CheckOptions>('check <owne
 
 function pathsFor(asked: string, { subject, size }: CheckOptions): readonly string[] {
   const added = size === undefined ? undefined : String(sizeOption(size, 0));
-  if (asked.includes('/')) return [withQuery('/v1/check', { size: added, path: resolve(asked), subject })];
+  if (isPath(asked)) return [withQuery('/v1/check', { size: added, path: resolve(asked), subject })];
   const wanted = subject === undefined ? leaves : [subject];
   return wanted.map(each => withQuery('/v1/check', { size: added, owner: asked, subject: each }));
+}
+
+/** Returns false for an owner, which has slashes if it is a subgroup of GitLab. */
+function isPath(asked: string): boolean {
+  return /^\.{0,2}\//.test(asked) || (asked.includes('/') && existsSync(asked));
 }
 
 async function ask(client: DaemonClient, path: string): Promise<Answer> {

@@ -211,6 +211,23 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     t.equal((await server.softquota(`${line} --config /nowhere/app.ini`)).code, 78);
 });
 
+t.test(
+  'check asks about an owner with a slash, as subgroups of GitLab have, unless the path exists',
+  async t => {
+    const server = await Server.open(t, {
+      repositories: ['alice/app'],
+      ini: { 'quota.default': { TOTAL: '1M' } },
+    });
+    await server.reports('acme/tools', 2_000_000);
+    const cwd = join(server.folder, 'git');
+    const check = (asked: string) => server.softquota(`check ${asked} --subject size:git:lfs`, { cwd });
+    t.match(await check('acme/tools'), { code: 1, stdout: /^refused\. .*acme\/tools uses 2 MB/ });
+    t.match(await check('alice/app.git'), { code: 0 });
+    for (const path of ['./acme/tools', '../git/acme/tools'])
+      t.match(await check(path), { code: 1, stderr: /acme\/tools/ }, path);
+  },
+);
+
 t.test('what is so already is done, and something else of the name is not', async t => {
   const server = await Server.open(t);
   const create = 'rule create total --subject size:all --limit';
