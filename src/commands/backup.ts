@@ -3,14 +3,15 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Option } from 'commander';
+import type { LoadedConfig } from '../config/index.ts';
 import { exitCodes } from '../errors.ts';
 import type { Backup, Restored } from '../ledger/index.ts';
 import { counted, printable } from '../text.ts';
 import { apiCommand } from './api-command.ts';
-import { adminClient } from './client.ts';
+import { isByUrl, localAdminClient } from './client.ts';
 import { readWhole, writeWhole } from './files.ts';
 import { formatTime } from './output.ts';
-import { configFrom } from './settings.ts';
+import { clientFrom, configFrom, loadedFrom } from './settings.ts';
 import { printKept, tell } from './streams.ts';
 
 export const addBackup = apiCommand<never>('backup <file>', {
@@ -23,18 +24,27 @@ export const addBackup = apiCommand<never>('backup <file>', {
   hasNoJson: true,
   run: async (options, [file = '']) => {
     const { parseBackup } = await import('../ledger/index.ts');
-    const config = configFrom(options);
-    const json = await adminClient(() => config).get({ path: '/admin/backup' });
+    const loaded = isByUrl() ? null : loadedFrom(options);
+    const client = loaded === null ? clientFrom(options) : localAdminClient(loaded.config);
+    const json = await client.get({ path: '/admin/backup' });
     const text = `${JSON.stringify(json)}\n`;
     const backup = parseBackup(text, 'the answer of the daemon');
     if (file === '-') printKept(text);
     else writeWhole(resolve(file), text, 0o600);
-    const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
-    const beside = [...(config.file === null ? [] : [config.file]), ...kept].filter(path => existsSync(path));
-    tell(`Saved ${contents(backup)}.\nSave these files, too: ${beside.map(printable).join(', ')}\n`);
+    const beside = loaded === null ? [] : filesBeside(loaded);
+    const also = beside.length === 0 ? '' : `Save these files, too: ${beside.map(printable).join(', ')}\n`;
+    tell(`Saved ${contents(backup)}.\n${also}`);
     return exitCodes.done;
   },
 });
+
+/** The files of this host that a backup lacks: its configuration, its name and its keys. */
+function filesBeside({ config, given }: LoadedConfig): readonly string[] {
+  const named = given.map(({ origin }) => (origin.in === 'variable' ? origin.file : null));
+  const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
+  const files = new Set([config.file, ...named, ...kept]);
+  return [...files].filter(path => path !== null).filter(path => existsSync(path));
+}
 
 export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, { replace?: boolean }>(
   'restore <file>',

@@ -37,9 +37,14 @@ export interface DaemonClient {
 /** Time limit of each step of a call; long enough for a daemon under load. */
 const answerMs = 30_000;
 
+/** Returns true if SOFTQUOTA_URL names a daemon, which may be another host's. */
+export function isByUrl(): boolean {
+  return (process.env.SOFTQUOTA_URL ?? '') !== '';
+}
+
 export function adminClient(config: () => Config): DaemonClient {
-  const url = process.env.SOFTQUOTA_URL;
-  if (url === undefined || url === '') return localAdminClient(config());
+  const url = process.env.SOFTQUOTA_URL ?? '';
+  if (!isByUrl()) return localAdminClient(config());
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     const message = 'SOFTQUOTA_URL: expected an address such as https://git.example/quota/';
     throw new SoftquotaError('usage', message);

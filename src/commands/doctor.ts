@@ -10,7 +10,7 @@ import { given } from '../given.ts';
 import { counted, formatBytes, formatCount, formatUse } from '../text.ts';
 import type { Disk, Finding, Overview, OwnerRow } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
-import { adminClient, type DaemonClient, gateClient, withQuery } from './client.ts';
+import { adminClient, type DaemonClient, gateClient, isByUrl, withQuery } from './client.ts';
 import { runJob } from './job.ts';
 import type { Texts } from './output.ts';
 import { type ConfigOption, clientFrom, whereIs } from './settings.ts';
@@ -102,8 +102,7 @@ function fullest(client: DaemonClient, state: string): Promise<readonly OwnerRow
 
 /** The findings of doctor; for a daemon on another host, only those of the daemon itself. */
 async function problems(client: DaemonClient, options: ConfigOption): Promise<readonly Finding[]> {
-  if ((process.env.SOFTQUOTA_URL ?? '') !== '')
-    return client.get<readonly Finding[]>({ path: '/admin/quota/findings' });
+  if (isByUrl()) return client.get<readonly Finding[]>({ path: '/admin/quota/findings' });
   return (await examined(options, doctorMs)).findings;
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
 import { mountSmall } from '../faults/small-disk.ts';
-import { account, statusWith } from './accounts.ts';
+import { account, addressOf, statusWith } from './accounts.ts';
 import { until } from './ask.ts';
 import { Server } from './server.ts';
 
@@ -68,6 +68,15 @@ t.test('after a lost DATA_PATH a restore gives the same usage, decisions and tok
   t.equal((await stat(file)).mode & 0o777, 0o600);
   const text = await readFile(file, 'utf8');
   t.equal((await server.softquota('backup -')).stdout.slice(0, 30), text.slice(0, 30));
+  const key = join(server.folder, 'the key');
+  await writeFile(key, 'k'.repeat(40));
+  const withKey = { SOFTQUOTA__SECURITY__SECRET_KEY__FILE: key };
+  t.match(await server.softquota('backup -', { env: withKey }), { code: 0, stderr: `, ${key}, ` });
+  const elsewhere = { SOFTQUOTA_URL: await addressOf(server), SOFTQUOTA_TOKEN: token, SOFTQUOTA_CONFIG: '' };
+  t.match(await server.softquota('backup -', { env: elsewhere, cwd: '/' }), {
+    code: 0,
+    stderr: /^Saved .*\n$/,
+  });
 
   t.match(await server.softquota(['restore', file, '--replace']), {
     code: 78,
