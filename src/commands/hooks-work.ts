@@ -167,12 +167,18 @@ function sumOf(statuses: readonly git.RepositoryStatus[], expected: string | nul
   const ofGitlab = unwell.filter(each => !isFault(each) && each.gitlab !== null).length;
   const elsewhere = unwell.filter(git.isProtected).length;
   const blocked = unwell.filter(isBlocked).length;
-  const without = unwell.length - ofGitlab - elsewhere - blocked;
+  const misled = unwell.filter(
+    each => !isFault(each) && each.gitlab === null && each.hooksPath?.ours === false,
+  ).length;
+  const faults = unwell.filter(isFault).length;
+  const without = unwell.length - ofGitlab - elsewhere - blocked - misled - faults;
   const parts = textsIn([
     counted(statuses.length, 'repository', 'repositories'),
     unwell.length === 0 && 'all with working hooks',
     without > 0 && `${without} without (mend: softquota hooks install)`,
     blocked > 0 && `${blocked} that git cannot run (mend: softquota doctor)`,
+    misled > 0 && `${misled} where core.hooksPath leads elsewhere (mend: softquota doctor)`,
+    faults > 0 && `${faults} that could not be checked`,
     elsewhere > 0 && `${elsewhere} with another socket (mend: softquota hooks install)`,
     ofGitlab > 0 && `${ofGitlab} of GitLab, which runs no hooks`,
   ]);

@@ -1,7 +1,7 @@
 /** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -328,7 +328,8 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
   t.match(await install(), { code: 1, stdout: /git does not run these hooks: core\.hooksPath = / });
   t.match(await server.softquota(['hooks', 'status', bare]), {
     code: 1,
-    stdout: /git does not run them: core\.hooksPath/,
+    stdout:
+      /git does not run them: core\.hooksPath.*, 1 where core\.hooksPath leads elsewhere \(mend: softquota doctor\)\.\n$/s,
   });
   await mkdir(site);
   for (const name of ['pre-receive', 'post-receive'])
@@ -348,6 +349,14 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
     code: 1,
     stdout: /a GitLab repository \(its config has gitlab\.fullpath.*no push is checked or refused/,
   });
+  const odd = join(server.folder, 'git/odd.git');
+  await must('git', ['init', '-q', '--bare', odd]);
+  await writeFile(join(odd, 'config'), '[core\n');
+  t.match(await server.softquota(['hooks', 'status', odd]), {
+    code: 1,
+    stdout: /git cannot read line 1\n1 repository, 1 that could not be checked\.\n$/,
+  });
+  await rm(odd, { recursive: true });
   t.match(await server.softquota(['hooks', 'status', bare]), {
     code: 1,
     stdout: /1 of GitLab, which runs no hooks\.\n$/,
