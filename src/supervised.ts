@@ -6,15 +6,17 @@ import { shellQuoted } from './text.ts';
 /** The directories of systemd's units, the administrator's first. */
 export const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
 
-export function isSupervised(): boolean {
-  return unitFolders.some(folder => existsSync(`${folder}/softquota.service`));
-}
-
 /** The configuration that the systemd unit uses. */
 const unitsFile = '/etc/softquota/app.ini';
 
+/** Returns true if systemd runs the daemon with this configuration; null: none, or the default one. */
+export function isSupervised(file: string | null): boolean {
+  if (file !== null && file !== unitsFile) return false;
+  return unitFolders.some(folder => existsSync(`${folder}/softquota.service`));
+}
+
 /** The shell command that starts the daemon. `file`: its configuration; null: none, or the default one. */
 export function startCommand(file: string | null): string {
-  if (isSupervised() && (file === null || file === unitsFile)) return 'systemctl start softquota';
+  if (isSupervised(file)) return 'systemctl start softquota';
   return file === null ? 'softquota serve' : `softquota serve --config ${shellQuoted(file)}`;
 }

@@ -55,10 +55,7 @@ export async function afterReading(
   config: Config,
   account: { readonly uid: number; readonly gid: number } | null,
 ): Promise<ForgeReport> {
-  const findings =
-    account === null || config.forge === null
-      ? []
-      : await forgeReadFindings(config.forge, account, process.env);
+  const findings = account === null ? [] : await forgeReadFindings(config, account, process.env);
   const rights = findings.map(({ message, mend }) => ({ message, mend }));
   if (read === null) return { ...asked, rights };
   const fault = read.fault === null ? null : faultReport(read.fault);

@@ -119,7 +119,7 @@ export function refuseExisting(file: string): void {
 export function loadDraft(file: string, text: string): Config {
   return drafted(file, text, draft => {
     const loaded = loadConfig(whereIs({ config: draft }));
-    if (loaded.ok) return loaded.config;
+    if (loaded.ok) return { ...loaded.config, file };
     throw new SoftquotaError('configuration', formatFaults(loaded.faults).replaceAll(draft, file));
   });
 }

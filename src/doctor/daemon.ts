@@ -11,6 +11,7 @@ import * as config from '../config/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
 import { exposureOf } from '../service/index.ts';
+import { startCommand } from '../supervised.ts';
 import { formatBytes, printable } from '../text.ts';
 import { version } from '../version.ts';
 import { finding as findingShape, versionReport } from '../wire/index.ts';
@@ -18,23 +19,26 @@ import {
   type Ask,
   type HostContext,
   type Installation,
+  type Loaded,
   localized,
   type Report,
   restart,
   setKey,
-  start,
+  softquota,
 } from './installation.ts';
 import { modeOf, statusOf } from './paths.ts';
 
-export function checkFaults(report: Report, loaded: config.LoadedConfig | config.RefusedConfig): void {
-  if (!loaded.ok)
-    for (const fault of loaded.faults) report.found('config', config.formatFaults([fault]), mendOf(fault));
+export function checkFaults(report: Report, { loaded, context }: Pick<Loaded, 'loaded' | 'context'>): void {
+  for (const fault of loaded.ok ? [] : loaded.faults)
+    report.found('config', config.formatFaults([fault]), mendOf(fault, context));
   for (const note of loaded.notes) report.found('config_note', printable(note), '');
 }
 
-function mendOf({ file, line, section, variable }: config.ConfigFault): string {
-  if (line !== undefined || section !== undefined || variable !== undefined)
-    return 'correct this line; softquota serve --check-config shows whether errors are left';
+function mendOf({ file, line, section, variable }: config.ConfigFault, context: HostContext): string {
+  if (line !== undefined || section !== undefined || variable !== undefined) {
+    const check = softquota(context, 'serve', '--check-config');
+    return `correct this line; ${check} shows whether errors are left`;
+  }
   if (file === undefined) return 'softquota init --config /etc/softquota/app.ini';
   return `find out who may read it, or run doctor as root: ${commandLine('ls', '-l', file)}`;
 }
@@ -145,33 +149,31 @@ function octal(mode: number): string {
 }
 
 /** Returns true if the daemon has reported its own findings. */
-export async function checkDaemon(
-  report: Report,
-  { admin, loaded, context }: Installation,
-): Promise<boolean> {
+export async function checkDaemon(report: Report, installation: Installation): Promise<boolean> {
+  const { admin, loaded } = installation;
   try {
     const running = versionReport.parse(await answerTo(admin, '/version')).version;
     const own = z.array(findingShape).parse(await answerTo(admin, '/admin/quota/findings'));
     const message = `the daemon has version ${printable(running)}, this command ${version}`;
-    if (running !== version) report.found('restart_needed', message, restart());
-    report.findings.push(...own.map(found => localized(context, found)));
+    if (running !== version) report.found('restart_needed', message, restart(loaded.config.file));
+    report.findings.push(...own.map(found => localized(installation, found)));
     report.checked.push(`the daemon, ${running}, and its own findings`);
     return true;
   } catch (error) {
     const what = `the daemon, at ${printable(loaded.config.server.adminSocket)}`;
-    unanswered(report, context, error, what, '; what only the daemon knows was not checked');
+    unanswered(report, installation, error, what, '; what only the daemon knows was not checked');
     return false;
   }
 }
 
 /** Checks that the gate answers on the socket that hooks use, and that its refusals are in force. */
 export async function checkGate(report: Report, installation: Installation): Promise<void> {
-  const { gate, loaded, context } = installation;
+  const { gate, loaded } = installation;
   const { server, quota } = loaded.config;
   const what = `the gate at ${printable(server.socket)}`;
   await gate('/healthz').then(
     () => report.checked.push(what),
-    (error: unknown) => unanswered(report, context, error, what),
+    (error: unknown) => unanswered(report, installation, error, what),
   );
   if (!quota.enabled) {
     const mend = setKey(installation, 'quota', 'ENABLED', 'true', 'reload');
@@ -183,10 +185,10 @@ export async function checkGate(report: Report, installation: Installation): Pro
 }
 
 /** Reports that a socket gave no answer: no daemon is there, or this user has no permission. */
-function unanswered(report: Report, context: HostContext, error: unknown, what: string, more = ''): void {
+function unanswered(report: Report, { loaded }: Installation, error: unknown, what: string, more = ''): void {
   if (!(error instanceof SoftquotaError)) throw error;
   if (error.code === 'not_permitted') report.missed.push(what);
-  else report.found('daemon_away', `${printable(error.message)}${more}`, start(context));
+  else report.found('daemon_away', `${printable(error.message)}${more}`, startCommand(loaded.config.file));
 }
 
 async function answerTo(ask: Ask, path: string): Promise<unknown> {

@@ -32,7 +32,7 @@ export interface Examination {
 /** Runs all checks. Changes nothing, and asks nobody but this host and its daemon. */
 export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {
   const report = new Report();
-  checkFaults(report, loaded);
+  checkFaults(report, { loaded, context });
   await checkPrograms(report, loaded.ok ? loaded.config.reclaim.gits : ['git']);
   if (loaded.ok) await checkInstalled(report, { loaded, ...clients(loaded), context });
   const missed = report.missed.join('; ');

@@ -6,6 +6,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { groupName, userName, userWords } from '../accounts.ts';
 import { readBounded } from '../bounded/index.ts';
+import type { Config } from '../config/index.ts';
 import {
   ForgeFault,
   type ForgeSettings,
@@ -33,7 +34,7 @@ export async function checkForge(
   // DATA_PATH belongs to the daemon's user.
   const user = statusOf(server.dataPath);
   if (user !== null && mayAskFor(context.uid, user))
-    report.findings.push(...(await forgeReadFindings(forge, user, process.env)));
+    report.findings.push(...(await forgeReadFindings(loaded.config, user, process.env)));
   else if (user !== null)
     report.missed.push(`whether ${printable(userWords(user.uid))} can read the forge's database`);
   try {
@@ -50,16 +51,16 @@ export async function checkForge(
 
 /** Findings about the files that a user has to read for the forge's database: empty if all can be read. */
 export async function forgeReadFindings(
-  forge: ForgeSettings,
+  { forge, file }: Pick<Config, 'forge' | 'file'>,
   user: HookUser,
   env: NodeJS.ProcessEnv,
 ): Promise<readonly Finding[]> {
-  if (serviceReadsAll(user)) return [];
+  if (forge === null || serviceReadsAll(user)) return [];
   const files = neededFiles(forge, env).map(path => ({ path, right: 'read' as const }));
   const blocked = await blockedFor(user, files);
   const places = new Map(blocked.map(block => [block.at, block]));
   return [...places.values()].map(block =>
-    makeFinding('forge_away', `${blockedWords(block)}, so the forge cannot be read`, readMend(block)),
+    makeFinding('forge_away', `${blockedWords(block)}, so the forge cannot be read`, readMend(block, file)),
   );
 }
 
@@ -85,14 +86,14 @@ function neededFiles(
 }
 
 /** Gives the right to the group, since these files have secrets that others must not read. */
-function readMend({ at, right, user }: Blocked): string {
+function readMend({ at, right, user }: Blocked, file: string | null): string {
   const { gid, mode } = statSync(encodePath(at));
   const name = userName(user.uid);
   const [letter, bit] = right === 'search' ? ['x', 0o010] : ['r', 0o040];
   // Root's group can read much else, and a user without a name can be in no group.
   if (gid === 0 || name === null) return commandLine('setfacl', '-m', `u:${name ?? user.uid}:${letter}`, at);
   const open = (mode & Number(bit)) === 0 ? `${commandLine('chmod', `g+${letter}`, at)} && ` : '';
-  return `${open}${commandLine('usermod', '-a', '-G', groupName(gid), name)}, then ${restart()}`;
+  return `${open}${commandLine('usermod', '-a', '-G', groupName(gid), name)}, then ${restart(file)}`;
 }
 
 const unit = 'softquota.service';

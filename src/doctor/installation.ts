@@ -86,32 +86,41 @@ export function setKey(
   value: string,
   then: 'reload' | 'restart',
 ): string {
+  const { file } = loaded.config;
   const written = loaded.given.find(entry => entry.section === section && entry.name === key);
-  const take = then === 'reload' ? reload() : restart();
-  if (loaded.config.file === null || written?.origin.in === 'variable') {
-    return `set the variable ${variableOf(section, key)}=${value}; then ${restart()}`;
+  if (file === null || written?.origin.in === 'variable') {
+    return `set the variable ${variableOf(section, key)}=${value}; then ${restart(file)}`;
   }
-  return `in ${loaded.config.file} set [${section}] ${key} = ${value}; then ${take}`;
+  return `in ${file} set [${section}] ${key} = ${value}; then ${then === 'reload' ? reload(file) : restart(file)}`;
 }
 
-export function start(context: HostContext): string {
-  return isSupervised() ? 'systemctl start softquota' : softquota(context, 'serve');
+/** Restarts the daemon with this configuration. */
+export function restart(file: string | null): string {
+  return isSupervised(file) ? 'systemctl restart softquota' : 'restart the daemon';
 }
 
-export function restart(): string {
-  return isSupervised() ? 'systemctl restart softquota' : 'restart the daemon';
+function reload(file: string | null): string {
+  return isSupervised(file) ? 'systemctl reload softquota' : 'send the daemon SIGHUP';
 }
 
-function reload(): string {
-  return isSupervised() ? 'systemctl reload softquota' : 'send the daemon SIGHUP';
+/** The unit of the worker is for the same configuration as the daemon's. */
+function worker(file: string | null, command: string): string {
+  if (isSupervised(file)) return command;
+  return command.includes('restart') ? 'restart the worker' : 'start the worker';
 }
+
+/** The commands that the daemon's fixes name. */
+const named =
+  /\bsoftquota (scan|usage|events|reclaim|worker|store repair|host forget|notices send-again|user edit)\b/g;
 
 /** Completes a fix from the daemon, which knows neither doctor's `--config` nor the service manager. */
-export function localized(context: HostContext, found: Finding): Finding {
+export function localized({ loaded, context }: Installation, found: Finding): Finding {
   const option = context.configOption === null ? '' : ` ${commandLine('--config', context.configOption)}`;
+  const { file } = loaded.config;
   const mend = found.mend
-    .replaceAll(/\bsoftquota (scan|usage)\b/g, command => command + option)
-    .replaceAll('restart the daemon', restart)
-    .replaceAll('reload the daemon', reload);
+    .replaceAll(named, command => command + option)
+    .replaceAll('restart the daemon', () => restart(file))
+    .replaceAll('reload the daemon', () => reload(file))
+    .replaceAll(/systemctl (?:enable --now|restart) softquota-worker/g, command => worker(file, command));
   return { ...found, mend };
 }

@@ -97,10 +97,10 @@ t.test('with Gogs its own file has to be readable besides the database', async t
   const configFile = write(join(folder, 'gogs.ini'), '[attachment]\n');
   chmodSync(configFile, 0o600);
   const settings = settingsFor('postgres://a:b@db.example/gogs', { kind: 'gogs', configFile });
-  const findings = await forgeReadFindings(settings, { uid: 4711, gid: 4711 }, {});
+  const findings = await forgeReadFindings({ forge: settings, file: null }, { uid: 4711, gid: 4711 }, {});
   t.match(findings, [{ code: 'forge_away', message: new RegExp(`may not read ${configFile} `) }]);
   const gitea = { ...settings, kind: 'gitea' } as const;
-  t.strictSame(await forgeReadFindings(gitea, { uid: 4711, gid: 4711 }, {}), []);
+  t.strictSame(await forgeReadFindings({ forge: gitea, file: null }, { uid: 4711, gid: 4711 }, {}), []);
 });
 
 t.test('a service that may read every file needs no rights of its own', async t => {

@@ -306,6 +306,21 @@ t.test('an installation with several faults at a time', async t => {
     await installation.sh('chmod 644 /etc/softquota/app.ini');
   });
 
+  await t.test('commands are for the daemon that is looked at, not for that of the service', async t => {
+    await installation.sh(`
+      mkdir -p /srv/test
+      sed -e 's|/run/softquota|/srv/test|; s|/var/lib/softquota|/srv/test|; s/^ENABLED.*/ENABLED = false/' \\
+        /etc/softquota/app.ini >/srv/test/app.ini`);
+    const { stdout } = await installation.doctor('--config', '/srv/test/app.ini');
+    t.match(stdout, /\(daemon_away\): .*\n {4}softquota serve --config \/srv\/test\/app\.ini\n/);
+    t.match(
+      stdout,
+      /\(not_enforced\): .*\n {4}in \/srv\/test\/app\.ini set .*; then send the daemon SIGHUP\n/,
+    );
+    t.notMatch(stdout, 'systemctl');
+    await installation.sh('rm -r /srv/test');
+  });
+
   await t.test('hooks that git reaches through links, or by core.hooksPath, are as good as any', async t => {
     await installation.sh(`
       mkdir /opt/hooks
