@@ -3,10 +3,10 @@
  * findings, its gate, who may use or replace its sockets, and the free space for its data.
  */
 
-import { statfsSync, statSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { groupName } from '../accounts.ts';
+import { accountsIn, groupName, userName } from '../accounts.ts';
 import * as config from '../config/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
@@ -45,17 +45,23 @@ function mendOf({ file, line, section, variable }: config.ConfigFault, context: 
 
 const writeByAll = 0o002;
 const readByAll = 0o004;
+const readByGroup = 0o040;
 const sticky = 0o1000;
 
 export function checkConfigFiles(report: Report, loaded: config.LoadedConfig): void {
-  const { file } = loaded.config;
-  const { dataPath } = loaded.config.server;
+  const { file, server } = loaded.config;
+  const { dataPath } = server;
   const exposed = (message: string, mend: string): void => report.found('exposed', message, mend);
   for (const path of file === null ? [] : [file, dirname(file)])
     if (isOpen(path)) exposed(`anybody can write ${printable(path)}`, commandLine('chmod', 'o-w', path));
+  const askers = groupOfAskers(server);
   for (const path of secretFiles(loaded)) {
-    if (((modeOf(path) ?? 0) & readByAll) === 0) continue;
-    exposed(`anybody can read the secret in ${printable(path)}`, hiding(path, dataPath));
+    const { mode = 0, gid } = statusOf(path) ?? {};
+    const isForAskers = (mode & readByGroup) !== 0 && gid === askers;
+    const readers =
+      (mode & readByAll) !== 0 ? 'anybody' : isForAskers ? 'everybody who may ask the gate' : null;
+    if (readers !== null)
+      exposed(`${readers} can read the secret in ${printable(path)}`, hiding(path, server));
   }
   const key = join(dataPath, 'secret.key');
   if (((modeOf(key) ?? 0) & 0o077) !== 0) {
@@ -82,14 +88,35 @@ function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
   return new Set(secrets.flatMap(({ origin }) => (origin.file === null ? [] : [origin.file])));
 }
 
-/** Hides a file from others. The daemon must still be able to read it: its group is that of DATA_PATH. */
-function hiding(path: string, dataPath: string): string {
-  const gid = statusOf(dataPath)?.gid;
-  const take = commandLine('chmod', 'o-rwx', path);
-  if (gid === undefined || gid === statSync(path).gid) return take;
-  return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
+type Server = config.Config['server'];
+
+/** The group that may ask the gate, if others than the daemon and the worker are in it. */
+function groupOfAskers({ socket, trustedSocket, dataPath }: Server): number | undefined {
+  const gid = groupOfUsers(socket);
+  if (gid === undefined || gid === groupOfUsers(trustedSocket)) return undefined;
+  const daemon = statusOf(dataPath)?.uid;
+  const isShared = accountsIn(new Set([gid])).some(({ uid }) => uid !== 0 && uid !== daemon);
+  return isShared || gid !== statusOf(trustedSocket)?.gid ? gid : undefined;
 }
 
+/** The group that may use a socket: the worker is in that of the trusted socket. */
+function groupOfUsers(socket: string): number | undefined {
+  const { mode = 0, gid } = statusOf(socket) ?? {};
+  return (mode & useByGroup) === 0 ? undefined : gid;
+}
+
+/** Hides a file from all but the daemon and the worker: those who ask the gate need no app.ini. */
+function hiding(path: string, { trustedSocket, dataPath }: Server): string {
+  // DATA_PATH belongs to the daemon's user.
+  const uid = statusOf(dataPath)?.uid;
+  if (uid === undefined) return commandLine('chmod', 'o-rwx', path);
+  const gid = groupOfUsers(trustedSocket);
+  const group = gid === undefined ? '' : `:${groupName(gid)}`;
+  const owner = `${userName(uid) ?? uid}${group}`;
+  return `${commandLine('chown', owner, path)} && ${commandLine('chmod', group === '' ? '0600' : '0640', path)}`;
+}
+
+const useByGroup = 0o020;
 const useByAll = 0o002;
 const useByOthers = 0o022;
 

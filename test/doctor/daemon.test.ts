@@ -1,12 +1,15 @@
 /** Findings from a daemon's answers, and from none. */
 
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { checkDaemon } from '../../src/doctor/daemon.ts';
+import { checkConfigFiles, checkDaemon } from '../../src/doctor/daemon.ts';
 import type { Ask, Installation } from '../../src/doctor/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { version } from '../../src/version.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { context, installationIn, reportOf } from './folder.ts';
+import { context, findingsOf, installationIn, reportOf, write } from './folder.ts';
 
 function installation(t: Test, admin: Ask, configOption: string | null = null): Installation {
   const about = { admin, gate: admin, context: { ...context, configOption } };
@@ -77,4 +80,41 @@ t.test('no daemon is a fault; one that may not be asked is only not looked at', 
     ],
   });
   t.match(await look('not_permitted'), { findings: [], missed: [/^the daemon, at /] });
+});
+
+t.test('a file with a secret is for the daemon and the worker, and not for all who ask the gate', t => {
+  const folder = temporaryFolder(t);
+  const ini = '[server]\nDATA_PATH = data\n[store]\nHOST = redis://:secret@127.0.0.1\n';
+  const { loaded } = installationIn(folder, ini);
+  const file = join(folder, 'app.ini');
+  const [gate, trusted] = ['gate', 'trusted'].map(name => write(join(folder, `data/${name}.sock`), ''));
+  const [daemon, git, pushers] = [1, 2, 3];
+  const found = (mode: number, group: number) => {
+    chmodSync(file, mode);
+    chownSync(file, 0, group);
+    return findingsOf(report => checkConfigFiles(report, loaded));
+  };
+  chownSync(join(folder, 'data'), daemon, daemon);
+  chownSync(`${gate}`, daemon, pushers);
+  chmodSync(`${gate}`, 0o660);
+  chownSync(`${trusted}`, daemon, pushers);
+  chmodSync(`${trusted}`, 0o600);
+  const alone = [{ code: 'exposed', mend: `chown daemon ${file} && chmod 0600 ${file}` }];
+  t.match(found(0o644, 0), alone);
+  t.match(found(0o640, pushers), alone);
+  chownSync(`${trusted}`, daemon, git);
+  chmodSync(`${trusted}`, 0o660);
+  const mend = `chown daemon:bin ${file} && chmod 0640 ${file}`;
+  t.match(found(0o644, 0), [{ message: /^anybody can read the secret in /, mend }]);
+  t.match(found(0o640, pushers), [
+    { code: 'exposed', message: /^everybody who may ask the gate can read the secret in /, mend },
+  ]);
+  execFileSync('sh', ['-c', mend]);
+  t.strictSame(
+    findingsOf(report => checkConfigFiles(report, loaded)),
+    [],
+  );
+  chownSync(`${trusted}`, daemon, pushers);
+  t.strictSame(found(0o640, pushers), [], 'all of them are trusted');
+  t.end();
 });
