@@ -69,8 +69,9 @@ export async function initialise(root: string | null, options: InitOptions): Pro
   await refuseRunning(config);
   const { scan, owners, total, largest, forge: read } = await measureFirst(config, places.account);
   const proposal = proposeTotal(largest, owners, totalBytes);
-  writeNew(file, textWith(proposal));
+  // Another run replaces these, and no app.ini.
   if (worker !== null) writeUnits(worker);
+  writeNew(file, textWith(proposal));
   const forge = asked && (await afterReading(asked, read, config, places.account));
   const { layout, evidence, advice, repositories, ownerless, stores } = found;
   const report: InitReport = {

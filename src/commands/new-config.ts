@@ -1,24 +1,17 @@
 /** The files that `softquota init` makes: configuration, directories of its data, and systemd's drop-ins. */
 
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, linkSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
+import { readBounded } from '../bounded/index.ts';
 import { type Config, formatFaults, loadConfig, longestSocketPath } from '../config/index.ts';
 import type { Survey } from '../doctor/index.ts';
 import { withDraft } from '../draft.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { unitFolders } from '../supervised.ts';
-import { fileFault } from './files.ts';
+import { fileFault, writeWhole } from './files.ts';
 import { whereIs } from './settings.ts';
+import { tellNote } from './streams.ts';
 
 /** Paths of the daemon's data, as written in `[server]`. */
 export interface NewPlaces {
@@ -147,7 +140,14 @@ export interface NewWorker {
   /** The group of that user, which has to reach the trusted socket; null: the daemon runs as that user. */
   readonly group: string | null;
   /** Drop-ins to write for systemd; none if it has no unit of the worker. */
-  readonly units: readonly { readonly path: string; readonly text: string }[];
+  readonly units: readonly DropIn[];
+  /** Drop-ins that stay as they are, because somebody else has written them. */
+  readonly kept: readonly DropIn[];
+}
+
+interface DropIn {
+  readonly path: string;
+  readonly text: string;
 }
 
 const dropIns = '/etc/systemd/system';
@@ -174,26 +174,36 @@ export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'ui
     throw new SoftquotaError('usage', `--worker: run this as root, or as ${user}, who owns the repositories`);
   }
   const group = groupName(gid);
-  const units: { path: string; text: string }[] = [];
-  const addUnit = (path: string, text: string) =>
-    units.push({ path: `${dropIns}/${path}`, text: `${written}\n${text}` });
+  const [units, kept]: [DropIn[], DropIn[]] = [[], []];
+  const addUnit = (name: string, text: string) => {
+    const path = `${dropIns}/${name}`;
+    (mayReplace(path) ? units : kept).push({ path, text });
+  };
   if (runsAs === 0 && file === systemFile && hasUnit('softquota-worker.service')) {
     addUnit('softquota-trusted.socket.d/worker.conf', `[Socket]\nSocketGroup=${group}\nSocketMode=0660\n`);
-    if (user !== usualUser) addUnit('softquota-worker.service.d/user.conf', `[Service]\nUser=${user}\n`);
+    const ofUser = 'softquota-worker.service.d/user.conf';
+    if (user !== usualUser || isTaken(`${dropIns}/${ofUser}`)) addUnit(ofUser, `[Service]\nUser=${user}\n`);
   }
-  return { user, group: runsAs === 0 ? group : null, units };
+  return { user, group: runsAs === 0 ? group : null, units, kept };
 }
 
 function hasUnit(name: string): boolean {
   return unitFolders.some(folder => existsSync(`${folder}/${name}`));
 }
 
-/** Writes the drop-ins for systemd; existing files stay as they are. */
-export function writeUnits({ units }: NewWorker): void {
+/** Returns true if there is no file, or one that an earlier `init` has written. */
+function mayReplace(path: string): boolean {
+  if (!isTaken(path)) return true;
+  const found = readBounded(path);
+  return found.kind === 'file' && found.bytes.toString().startsWith(written);
+}
+
+/** Writes the drop-ins for systemd, and names those that stay as they are. */
+export function writeUnits({ units, kept }: NewWorker): void {
   for (const { path, text } of units) {
-    creating(path, () => {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-      if (!isTaken(path)) writeFileSync(path, text, { flag: 'wx', mode: 0o644 });
-    });
+    creating(dirname(path), () => mkdirSync(dirname(path), { recursive: true, mode: 0o755 }));
+    writeWhole(path, `${written}\n${text}`, 0o644);
   }
+  for (const { path, text } of kept)
+    tellNote(`${path} is kept: the worker needs there ${text.trim().split('\n').join(' ')}`);
 }

@@ -346,6 +346,28 @@ t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places,
   t.match(again, /^KEEP = true$/m, 'the worker guards later repositories, since the hooks are wanted');
   t.notOk(ini.includes('KEEP'));
   t.notMatch(again, 'SOCKET_GROUP', 'the unit decides it');
+
+  const withWorker = `
+    touch /etc/systemd/system/softquota-worker.service
+    mkdir -p /etc/systemd/system/softquota-worker.service.d
+    cd /etc/systemd/system && touch softquota-trusted.socket.d
+    mv /etc/softquota/app.ini /tmp/before.ini
+    ! "$1" "$2" init --worker --config /etc/softquota/app.ini && test ! -e /etc/softquota/app.ini
+    rm softquota-trusted.socket.d && mkdir softquota-trusted.socket.d
+    printf '# Written by softquota init --worker.\\n[Socket]\\nSocketGroup=before\\n' >softquota-trusted.socket.d/worker.conf
+    printf '[Service]\\nUser=mine\\n' >softquota-worker.service.d/user.conf
+    "$1" "$2" init --worker --config /etc/softquota/app.ini 2>&1
+    mv /tmp/before.ini /etc/softquota/app.ini
+    cat softquota-trusted.socket.d/worker.conf softquota-worker.service.d/user.conf`;
+  const units = await sandbox.must('sh', ['-ec', withWorker, 'sh', process.execPath, launcher]);
+  t.match(units, /user\.conf is kept: the worker needs there \[Service\] User=versions\n/);
+  t.match(
+    units,
+    / && systemctl restart softquota-trusted\.socket softquota && .*\nWritten for it: .*\/worker\.conf\.\n/,
+  );
+  t.notMatch(units, /Written for it: .*user\.conf/);
+  t.match(units, /\[Socket\]\nSocketGroup=git-server\nSocketMode=0660\n\[Service\]\nUser=mine$/);
+
   const made = ['/etc/softquota', '/run/softquota', '/var/lib/softquota', '/var/lib/softquota/softquota.db'];
   t.equal(
     await sandbox.must('stat', ['-c', '%U %a', ...made]),
