@@ -91,7 +91,10 @@ export function apiCommand<Answer, Options = unknown>(
     for (const [at, argument] of command.registeredArguments.entries()) {
       argument.description = entry.arguments?.[at] ?? '';
     }
-    for (const option of entry.options ?? []) command.addOption(option);
+    for (const option of entry.options ?? []) {
+      command.addOption(option);
+      if (option.parseArg !== gathered) refuseSecond(command, option);
+    }
     if (entry.after !== undefined) command.addHelpText('after', wrapped(entry.after));
     command.action(async () => {
       const options = command.opts<Options & CommonOptions>();
@@ -107,6 +110,21 @@ export function apiCommand<Answer, Options = unknown>(
       exit(entry.status?.(answer) ?? exitCodes.done);
     });
   };
+}
+
+/** Collects the values of an option that may be given several times. */
+export function gathered(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** Refuses a second value of an option that has one, instead of forgetting the first. */
+function refuseSecond(command: Command, option: Option): void {
+  if (!option.required && !option.optional) return;
+  let isGiven = false;
+  command.on(`option:${option.name()}`, () => {
+    if (isGiven) command.error(`error: option '${option.flags}' is given twice`);
+    isGiven = true;
+  });
 }
 
 async function answerOf<Answer, Options>(

@@ -148,8 +148,3 @@ export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {
       throw new SoftquotaError('usage', `--subject ${name}: no such subject; ${hint}`);
     });
 }
-
-/** Collects the values of an option that may be given several times. */
-export function gathered(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
-}

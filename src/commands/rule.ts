@@ -6,10 +6,9 @@ import { SoftquotaError } from '../errors.ts';
 import { isSubject, ruleScopes, subjects, withAncestors } from '../quota/index.ts';
 import { formatBytes, formatCount, formatUse, printable } from '../text.ts';
 import type { Group, GroupUsage, Rule, User, WholePolicy } from '../wire/index.ts';
-import { apiCommand, resource } from './api-command.ts';
+import { apiCommand, gathered, resource } from './api-command.ts';
 import { type Created, createUnlessSame, pathStep, policyInForce, withQuery } from './client.ts';
 import {
-  gathered,
   graceMostOption,
   graceOption,
   limitOf,

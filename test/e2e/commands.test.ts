@@ -164,6 +164,8 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     [2, 'check alice --size much'],
     [2, 'check'],
     [2, 'usage --top 0'],
+    [2, 'usage --top 1 --top 2'],
+    [2, 'explain alice --subject size:git:lfs --subject size:all'],
     [1, 'usage nobody'],
     [1, 'explain nobody'],
     [1, 'history nobody'],
@@ -177,6 +179,8 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     [2, '--json usage'],
     [2, 'scan --nonsense'],
     [0, `hooks status ${join(server.folder, 'git')}`],
+    [1, `hooks status ${join(server.folder, 'git')} ${join(server.folder, 'gone')}`],
+    [1, `hooks install ${join(server.folder, 'git')} ${join(server.folder, 'gone')}`],
     [0, 'doctor'],
   ];
   await Promise.all(
