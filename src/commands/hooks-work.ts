@@ -42,7 +42,7 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
   const programs = options.programs === undefined ? [] : await git.writePrograms(options.programs, wanted);
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
-  const target = isNothing ? { repositories: [] } : await targetOf('install', roots, options);
+  const target = isNothing ? { repositories: [], isWhole: true } : await targetOf('install', roots, options);
   const shared = 'gitolite' in target ? await git.distributeHooks(target.gitolite, wanted) : null;
   const repositories = shared?.repositories ?? (await git.installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
@@ -62,6 +62,7 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
       forges.map(forgeLines),
     ]),
     isWell:
+      target.isWhole &&
       repositories.every(
         result =>
           !isFault(result) && (result.hooksPath === null ? canRun(result.hooks) : result.hooksPath.ours),
@@ -158,7 +159,7 @@ async function status(roots: readonly string[], options: HooksOptions): Promise<
   return {
     json: { repositories: statuses, ...(common === null ? {} : { common }) },
     text: `${escapedLines(common && `${common.gitolite.common}: ${states}`)}${shown}${sumOf(statuses, expected)}\n`,
-    isWell: statuses.every(each => isWell(each, expected)),
+    isWell: target.isWhole && statuses.every(each => isWell(each, expected)),
   };
 }
 
@@ -245,7 +246,7 @@ async function remove(roots: readonly string[], options: HooksOptions): Promise<
           : `${template}: ${fault}`,
       ),
     ]),
-    isWell: !results.some(isFault) && templates.every(({ fault }) => fault === null),
+    isWell: target.isWhole && !results.some(isFault) && templates.every(({ fault }) => fault === null),
   };
 }
 
@@ -257,7 +258,10 @@ async function targetOf(act: HooksTask['act'], roots: readonly string[], options
   const { gitolite } = options;
   if (gitolite === undefined) {
     const places = roots.length > 0 || act !== 'status' ? roots : configuredRoots(options);
-    if (places.length > 0) return { repositories: await found(act, places, options) };
+    if (places.length > 0) {
+      const { repositories, isWhole } = await found(act, places, options);
+      return { repositories, isWhole };
+    }
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
@@ -265,18 +269,21 @@ async function targetOf(act: HooksTask['act'], roots: readonly string[], options
     throw new SoftquotaError('usage', message);
   }
   const distributor = await git.findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
-  return { repositories: await found(act, [distributor.repositories], options), gitolite: distributor };
+  const { repositories, isWhole } = await found(act, [distributor.repositories], options);
+  return { repositories, isWhole, gitolite: distributor };
 }
 
 /** Number of working copies that are named; others are only counted. */
 const mostNamed = 20;
 
+interface Found {
+  readonly repositories: readonly string[];
+  /** False if one of the roots could not be read. */
+  readonly isWhole: boolean;
+}
+
 /** Finds the repositories below the roots. Prints unreadable directories, and working copies left out. */
-async function found(
-  act: HooksTask['act'],
-  roots: readonly string[],
-  options: HooksOptions,
-): Promise<readonly string[]> {
+async function found(act: HooksTask['act'], roots: readonly string[], options: HooksOptions): Promise<Found> {
   const places = roots.map(root => resolve(root));
   const { repositories, workingCopies, unread } = await git.findRepositories([
     ...places,
@@ -289,7 +296,9 @@ async function found(
   }
   if (workingCopies.length > mostNamed)
     tellNote(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
-  if (repositories.length > 0 || (act === 'install' && (await areNewForges(places)))) return repositories;
+  const isWhole = !unread.some(({ path }) => places.includes(path));
+  if (repositories.length > 0 || (act === 'install' && (await areNewForges(places))))
+    return { repositories, isWhole };
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
 }
 
