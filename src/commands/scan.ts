@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Option } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { counted, formatBytes, formatCount, printable } from '../text.ts';
-import type { ScanReport } from '../wire/index.ts';
+import type { OwnerReport, ScanReport } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
-import type { DaemonClient } from './client.ts';
+import { type DaemonClient, pathStep } from './client.ts';
 import { escapedLines, formatDuration, jsonText, type Texts } from './output.ts';
 import { clientFrom } from './settings.ts';
 import { print, tell, tellNote } from './streams.ts';
@@ -24,7 +24,7 @@ export const addScan = apiCommand<never, { verify?: boolean; acceptMoved?: boole
     ),
   ],
   after:
-    '\nExit status: 0 measured, 1 the scan was stopped or failed, nothing of a unit could be read, or the owners have no units.',
+    '\nExit status: 0 measured, 1 the scan was stopped or failed, nothing of a unit could be read, or one of the owners has no units.',
   run: async ({ verify = false, acceptMoved = false, ...options }, owners) => {
     const client = clientFrom(options);
     const body = {
@@ -35,12 +35,25 @@ export const addScan = apiCommand<never, { verify?: boolean; acceptMoved?: boole
     const { id } = await client.get<ScanReport>({ method: 'POST', path: '/admin/quota/scans', body });
     const ended = await followScan(client, id);
     print(options.json === true ? jsonText(ended) : scanSummary(ended));
-    const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.units_found === 0;
-    if (nobodys) tellNote(`${owners.map(printable).join(', ')} has no units`);
-    const isMeasured = ended.state === 'done' && !nobodys && ended.unmeasured === 0;
+    const isNone = ended.progress.units_found === 0;
+    const without = ended.state !== 'done' ? [] : isNone ? owners : await ownersWithoutUnits(client, owners);
+    for (const owner of without) tellNote(`${printable(owner)} has no units`);
+    const isMeasured = ended.state === 'done' && without.length === 0 && ended.unmeasured === 0;
     return isMeasured ? exitCodes.done : exitCodes.refused;
   },
 });
+
+async function ownersWithoutUnits(
+  client: DaemonClient,
+  owners: readonly string[],
+): Promise<readonly string[]> {
+  const without: string[] = [];
+  for (const owner of owners) {
+    const { units } = await client.get<OwnerReport>({ path: `/admin/quota/usage/${pathStep(owner)}` });
+    if (units.length === 0) without.push(owner);
+  }
+  return without;
+}
 
 /** Interval of progress lines if standard error is no terminal. */
 const lineEveryMs = 10_000;

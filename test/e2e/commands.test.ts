@@ -178,6 +178,8 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     [2, 'nonsense'],
     [2, '--json usage'],
     [2, 'scan --nonsense'],
+    [0, 'scan alice'],
+    [1, 'scan alice nobody'],
     [0, `hooks status ${join(server.folder, 'git')}`],
     [1, `hooks status ${join(server.folder, 'git')} ${join(server.folder, 'gone')}`],
     [1, `hooks install ${join(server.folder, 'git')} ${join(server.folder, 'gone')}`],
