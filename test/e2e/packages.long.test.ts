@@ -53,7 +53,8 @@ const withStore = (script: string) =>
 const store = new (require('node:sqlite').DatabaseSync)('/var/lib/softquota/softquota.db');
 ${script}
 store.close();"`;
-const change = (statements: string) => withStore(`store.exec('${statements.replaceAll('\n', ' ')}');`);
+const change = (statements: string) =>
+  withStore(`store.exec('${statements.replaceAll('\n', ' ').replaceAll("'", "\\'")}');`);
 const storeVersion = withStore(`console.log(store.prepare('PRAGMA user_version').get().user_version);`);
 
 /** Lists every file where programs leave something, but the host's lists of packages and its logs. */
