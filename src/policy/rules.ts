@@ -236,7 +236,7 @@ export function ruleFaults(rule: Rule): readonly string[] {
     ...nameFaults('name', name),
     ...(limit === null ? [] : [`limit: ${limit}`]),
     ...(ruleScopes.includes(per) ? [] : [`per: expected one of ${ruleScopes.join(', ')}`]),
-    ...(isOfIncoming({ per }) && (graceMs > 0 || graceMost !== undefined)
+    ...((per === 'repository' || isOfIncoming({ per })) && (graceMs > 0 || graceMost !== undefined)
       ? [`grace: expected none for each ${per}; "default" takes it away`]
       : []),
     ...(Number.isSafeInteger(graceMs) && graceMs >= 0 && graceMs <= longestDurationMs

@@ -126,6 +126,8 @@ const bodies: readonly Refused[] = [
     [{ limit: 0 }, /limit: expected more than 0, or -1 for unlimited, for each file/],
     [{ grace: 60 }, /grace: expected none for each file/],
     [{ grace_most: '5 %' }, /grace: expected none for each file/],
+    [{ per: 'repository', grace: 60 }, /grace: expected none for each repository/],
+    [{ per: 'repository', grace_most: '5 %' }, /grace: expected none for each repository/],
   ]),
   ...refusals('POST /admin/quota/groups', { name: 'g' }, [
     [moded, groupMode],

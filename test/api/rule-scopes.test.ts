@@ -25,7 +25,7 @@ t.test('a rule says what it limits: the owner unless it is told otherwise', asyn
   await world.must(409, 'POST', rules, { body: { ...file, per: 'team' } });
   const edited = async (body: unknown) => await world.patch(`${rules}/big-files`, body);
   t.match(await edited({ limit: 5 }), { per: 'file', limit: 5 }, 'left out, it stays');
-  t.match(await edited({ per: 'repository' }), { per: 'repository' });
+  t.match(await edited({ per: 'group' }), { per: 'group' });
   t.match(await edited({ limit: 0, grace: 60 }), { limit: 0, grace: 60 });
   t.match(
     await world.fault(422, 'PATCH', `${rules}/big-files`, { body: { per: 'push' } }),

@@ -300,6 +300,19 @@ t.test('a rule has a name, whole bytes and known subjects', async t => {
   ]);
 });
 
+t.test('a limit of a repository, push or file has no grace; a stored one opens all the same', async t => {
+  for (const per of ['repository', 'push', 'file'] as const) {
+    for (const grace of [{ graceMs: 60_000 }, { graceMost: { percent: 5 } }]) {
+      t.match(ruleFaults({ ...rule('each'), per, ...grace }), [/^grace: expected none/]);
+    }
+    t.strictSame(ruleFaults({ ...rule('each'), per, graceMs: 0 }), []);
+  }
+  t.strictSame(ruleFaults({ ...rule('together'), per: 'group', graceMs: 60_000 }), []);
+  const text = '{"place":1,"limitBytes":5,"subjects":[],"per":"repository","graceMs":60000}';
+  const stored = new DocumentsInForce(kinds, [{ kind: 'rule', key: 'each', text }]);
+  t.match(rulesIn(stored), [{ name: 'each', graceMs: 60_000 }]);
+});
+
 t.test('a document that is none is damage of the store, and one of a later kind is left alone', async t => {
   const record = (kind: string, text: string) => [{ kind, key: 'k', text }];
   t.throws(() => new DocumentsInForce(kinds, record('rule', '{"place":1,"limitBytes":-2,"subjects":[]}')), {
