@@ -1,9 +1,10 @@
 /**
  * The deltas that programs reported on top of one owner's walked units of one leaf, oldest first.
  *
- * A delta is dropped once each walked unit of the leaf has had a walk that began after the delta. So the
- * oldest delta is dropped first, and it is enough to count the units that this one still waits for: a sweep
- * over 100,000 units of one owner goes through them once, and not once for each unit.
+ * A delta is dropped once each walked unit of the leaf has had a walk that began after the delta, also one
+ * that could not measure the unit. So the oldest delta is dropped first, and it is enough to count the units
+ * that this one still waits for: a sweep over 100,000 units of one owner goes through them once, and not once
+ * for each unit.
  */
 
 import type { Leaf } from '../quota/index.ts';

@@ -106,13 +106,18 @@ export class Walks {
     if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.emptied.set(ownerKey, clock.wall());
   }
 
-  /** Marks a unit that could not be measured as partial. Its last known bytes still count. */
-  recordUnread(path: string): void {
-    const unit = this.#options.usage.unit(path);
-    if (unit === undefined || unit.partial) return;
-    const marked = { ...unit, partial: true };
+  /**
+   * Marks a unit that a walk with this `seq` could not measure as partial. Its last known bytes still count.
+   * Deltas do not wait for it, since it may never be measured again.
+   */
+  recordUnread(path: string, seq: number): void {
+    const { usage, writeBehind, reports } = this.#options;
+    const unit = usage.unit(path);
+    if (unit === undefined || unit.seq > seq) return;
+    const marked = { ...unit, partial: true, seq };
     this.put(marked);
-    this.#options.writeBehind.note({ units: [marked] });
+    if (!unit.partial) writeBehind.note({ units: [marked] });
+    reports.settleOwnersOf(marked);
   }
 
   /** Records the end of a sweep. `present` updates the roots; roots that are not configured are forgotten. */

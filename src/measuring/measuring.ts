@@ -369,7 +369,7 @@ export class Measuring {
       if (standing === 'gone') {
         walks.recordGone(name, sweep.startSeq);
         this.pushes.forget(name);
-      } else if (standing !== 'seen') walks.recordUnread(name);
+      } else if (standing !== 'seen') walks.recordUnread(name, sweep.startSeq);
       if (standing === 'unplaced' && owner !== null) unplaced.add(documents.owners.keyOf(owner));
     });
     walks.unplaced = unplaced;

@@ -26,6 +26,23 @@ t.test('a delta counts at once, survives a restart, and goes when every unit was
   t.equal(used(ledger, 'alice'), 35, 'and it is gone from the store');
 });
 
+t.test('a delta does not wait for a unit that sweeps cannot read', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/a', 10);
+  walk(ledger, 'alice/b', 20);
+  const readB = (seq: number) => ledger.walks.recordUnread('/srv/git/alice/b.git', seq);
+  for (const bytes of [15, 20]) {
+    const underWay = ledger.walks.nextSeq();
+    await ledger.reports.addDelta('alice', repos, 5);
+    walk(ledger, 'alice/a', bytes);
+    readB(underWay);
+    t.equal(used(ledger, 'alice'), bytes + 25, 'a sweep that began before may have missed it');
+    readB(ledger.walks.nextSeq());
+    t.equal(used(ledger, 'alice'), bytes + 20);
+  }
+  t.match(ledger.ownerUsage('alice'), { partial: true });
+});
+
 t.test('a sum never falls below 0, however much is said to have gone', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 10);

@@ -141,7 +141,7 @@ t.test('a walk that finds what was known writes nothing, and counts after a star
   t.strictSame(written.toSorted(), [app, app, '/srv/git/alice/same.git']);
   const { measuredAt } = ledger.ownerUsage('alice');
   t.equal(measuredAt, clock.wall() - 1000);
-  ledger.walks.recordUnread(app);
+  ledger.walks.recordUnread(app, ledger.walks.nextSeq());
   await ledger.close();
   ledger = await openOn(watched, { clock });
   t.equal(used(ledger, 'alice'), 7);
@@ -171,8 +171,8 @@ t.test('what cannot be read keeps its bytes and makes its owner partial until it
   walk(ledger, 'alice/app', 5);
   ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
   t.equal(ledger.ownerUsage('alice').partial, false);
-  ledger.walks.recordUnread('/srv/git/alice/app.git');
-  ledger.walks.recordUnread('/srv/git/alice/app.git');
+  ledger.walks.recordUnread('/srv/git/alice/app.git', ledger.walks.nextSeq());
+  ledger.walks.recordUnread('/srv/git/alice/app.git', ledger.walks.nextSeq());
   ledger = await world.open();
   t.match(ledger.ownerUsage('alice'), { partial: true });
   t.equal(used(ledger, 'alice'), 5);

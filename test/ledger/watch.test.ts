@@ -18,7 +18,7 @@ t.test('a change of what an owner stores is told with the owner’s key', async 
   t.strictSame(since(), ['alice']);
   walk(ledger, 'Alice/app', 5, { owner: 'bob' });
   t.strictSame(since(), ['alice', 'bob']);
-  ledger.walks.recordUnread('/srv/git/Alice/app.git');
+  ledger.walks.recordUnread('/srv/git/Alice/app.git', ledger.walks.nextSeq());
   walk(ledger, 'nobody/app', 5, { owner: null });
   t.strictSame(since(), []);
   ledger.walks.recordGone('/srv/git/Alice/app.git', ledger.walks.nextSeq());
