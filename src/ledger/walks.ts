@@ -19,6 +19,9 @@ interface WalksOptions extends LedgerParts {
   readonly reservations: Reservations;
 }
 
+/** Milliseconds for which an owner who has lost the last unit is remembered. */
+const emptiedMs = 7 * 86_400_000;
+
 export class Walks {
   readonly #options: WalksOptions;
   /**
@@ -29,9 +32,7 @@ export class Walks {
   #goneLately = new Map<string, number>();
   #goneBefore = new Map<string, number>();
   readonly #roots = new Map<string, RootRecord>();
-  /**
-   * The times at which owners lost their last unit, since the start: milliseconds since 1970, by owner key.
-   */
+  /** The times at which owners lost their last unit, in milliseconds since 1970, by owner key. */
   readonly emptied = new Map<string, number>();
   /** The last sweep that ended, also one before the start of this process. */
   lastSweep: SweepRecord | null = null;
@@ -134,6 +135,7 @@ export class Walks {
     this.#goneBefore = this.#goneLately;
     this.#goneLately = new Map();
     this.#options.writeBehind.note({ sweep, roots: present, goneRoots: gone });
+    this.#forgetEmptied();
     // After the first sweep of all, usage is complete: `partial` changes for every owner.
     if (isFirst) this.#options.tell(null);
   }
@@ -154,6 +156,15 @@ export class Walks {
     const added = usage.owners.expect(ownerName, clock.wall());
     writeBehind.note({ owners: [added] });
     return usage.open(added);
+  }
+
+  #forgetEmptied(): void {
+    const { usage, clock } = this.#options;
+    const oldest = clock.wall() - emptiedMs;
+    for (const [key, at] of this.emptied) {
+      const isOver = at < oldest || usage.owners.byKey(key) === undefined || usage.unitCountOf(key) > 0;
+      if (isOver) this.emptied.delete(key);
+    }
   }
 
   #isGoneAfter(path: string, seq: number): boolean {
