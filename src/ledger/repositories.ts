@@ -104,6 +104,8 @@ function* repositoriesAt(
 ): Generator<FoundRepository | null> {
   const keyOf = (name: string) => index.owners.keyOf(name);
   const ownerKey = keyOf(owner.name);
+  const lastKey = (place: string) => keyOf(lastName(place));
+  const last = only === null ? null : lastKey(only.path);
   const nameOf = (place: string) => nameBehind(place, part => keyOf(part) === ownerKey);
   const byName = new Map<string, UnitRecord[]>();
   const byPlace = new Map<string, UnitRecord[]>();
@@ -112,7 +114,8 @@ function* repositoriesAt(
   for (const unit of ofLfs) {
     yield null;
     if (unit === null) continue;
-    const name = nameOf(unit.name);
+    // Skips the longer look at the whole path for most units.
+    const name = last === null || lastKey(unit.name) === last ? nameOf(unit.name) : null;
     if (name !== null) listAt(byName, keyOf(name), unit);
     const around = only === null || unit.name.startsWith(`${only.path}/`) ? placesAround(unit.name) : [];
     for (const place of around) listAt(byPlace, place, unit);

@@ -1,5 +1,6 @@
 /** The limit of a repository holds for each one by itself, with its LFS objects and what is on its way. */
 
+import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { lfs, repos, settings, World, walk } from './world.ts';
@@ -54,6 +55,20 @@ t.test('LFS objects count where their place names the repository', async t => {
   walk(ledger, 'alice/app', 50, { path: '/srv/git/alice/app.wiki.git', leaf: 'size:assets:wiki' });
   t.match(ask(path), { used: 102 }, 'a wiki is a repository of its own');
   t.ok(ask('/srv/git/alice/app.wiki.git').allowed);
+});
+
+t.test('a check takes one short look at LFS objects of other repositories', async t => {
+  const { ledger, ask } = await open(t);
+  const others = 1000;
+  for (let n = 0; n < others; n++)
+    walk(ledger, 'alice/lfs', 1, { path: `/srv/lfs/alice/all/of/team/App-${n}.git`, leaf: lfs });
+  walk(ledger, 'alice/lfs', 7, { path: '/srv/lfs/alice/Team/App.git', leaf: lfs });
+  walk(ledger, 'alice/lfs', 7, { path: '/srv/lfs/alice/app', leaf: lfs });
+  walk(ledger, 'alice/team', 100, { path: '/srv/git/alice/team/app.git' });
+  const { mock: keyOf } = mock.method(ledger.documents.owners, 'keyOf');
+  t.match(ask('/srv/git/alice/team/app.git'), { allowed: false, used: 107 });
+  t.ok(keyOf.callCount() < 1.5 * others, `${keyOf.callCount()} looks at names`);
+  keyOf.restore();
 });
 
 t.test('a repository whose path has no owner has its own bytes', async t => {
