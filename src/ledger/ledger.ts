@@ -141,8 +141,10 @@ export class Ledger {
 
   /** Changes the settings from the next decision on. */
   set settings(settings: LedgerSettings) {
+    // A member's bytes in a pool depend on no other setting.
+    if (settings.garbage !== this.#settings.garbage) this.pools.changed(null);
     this.#settings = settings;
-    this.#tell(null);
+    this.#announce(null);
   }
 
   /** Calls the watcher at each change of usage or policy; returns a function that ends this. */
@@ -329,11 +331,13 @@ export class Ledger {
     for (const record of kept.deltas) this.reports.load(this.walks.accountFor(record.owner), record);
     this.reports.settle();
     await this.sources.load();
+    // Adds up large groups now, so that the first check does not.
+    for (const group of this.#policy.pooled) this.pools.of(group, null);
   }
 
   #tell(ownerKey: string | null): void {
-    const owner = ownerKey === null ? null : this.#parts.usage.owners.byKey(ownerKey);
-    if (owner !== undefined) this.pools.changed(owner?.id ?? null);
+    const owner = ownerKey === null ? undefined : this.#parts.usage.owners.byKey(ownerKey);
+    if (owner !== undefined) this.pools.changed(owner.id);
     this.#announce(ownerKey);
   }
 

@@ -1,5 +1,6 @@
 /** The members of a group together: their sum is theirs after every change. */
 
+import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
@@ -15,7 +16,8 @@ const pool = { name: 'together', limitBytes: 100, subjects: ['size:all'], per: '
 
 async function openWithPool(t: Test) {
   const clock = new SetClock();
-  const ledger = await new World(t, { clock }).open();
+  const world = new World(t, { clock });
+  const ledger = await world.open();
   for (const name of names) walk(ledger, `${name}/app`, 10);
   await ledger.documents.transact(({ changes }) => {
     createRule(changes, pool);
@@ -26,7 +28,7 @@ async function openWithPool(t: Test) {
       const { id } = transaction.mustBeOwner(name);
       (isIn ? assign : unassign)(transaction.changes, id, 'lab');
     });
-  return { clock, ledger, join };
+  return { clock, ledger, join, world };
 }
 
 const decided = (ledger: Ledger, name: string) => ledger.decide(name, repos).decision;
@@ -96,6 +98,28 @@ t.test('only those are added up anew who have come, left or changed', async t =>
   t.strictSame(await change(({ changes }) => unassign(changes, alice, 'lab'), [alice]), [20, []]);
   t.strictSame(await change(({ changes }) => assign(changes, alice, 'lab'), [alice]), [30, ['alice']]);
 });
+
+t.test(
+  'no check adds up a whole group after a start, a first sweep or a reload of other settings',
+  async t => {
+    const { join, world } = await openWithPool(t);
+    for (const name of names) await join(name, true);
+    const ledger = await world.open();
+    const { mock: asked } = mock.method(ledger, 'ownerById');
+    const isSummed = () => {
+      asked.resetCalls();
+      t.match(decided(ledger, 'alice'), { allowed: true });
+      return asked.callCount() > 0;
+    };
+    t.notOk(isSummed());
+    ledger.walks.recordSweep({ startedAt: 0, finishedAt: 0, units: 3 }, [], () => true);
+    t.notOk(isSummed());
+    ledger.settings = { ...settings, warnAt: [50] };
+    t.notOk(isSummed());
+    ledger.settings = { ...settings, garbage: 'forgive' };
+    t.ok(isSummed(), 'what each member is forgiven has changed');
+  },
+);
 
 t.test('a member who is renamed has what the new name has', async t => {
   const { ledger, join } = await openWithPool(t);
