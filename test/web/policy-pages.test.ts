@@ -4,6 +4,7 @@
  */
 
 import t from 'tap';
+import { wholePolicy } from '../../src/wire/index.ts';
 import { apply } from '../api/any-policy.ts';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
@@ -157,6 +158,20 @@ t.test('a deleted group comes back with who was in it; not without its rules', a
   await world.must(204, 'DELETE', '/admin/quota/rules/lfs');
   await restore('team');
   await reads(tab, 'team needs the rule lfs, which no longer exists.', 'dialog');
+});
+
+t.test('a group of more members than one answer lists comes back with all of them', async t => {
+  const users = Array.from({ length: 1100 }, (_, at) => `member-${at}`);
+  const { version: _, ...policy } = wholePolicy.parse(await world.get('/admin/quota/policy'));
+  const groups = [...policy.groups, { name: 'crowd', rules: [], users }];
+  await world.put('/admin/quota/policy?create_users=true', { ...policy, groups });
+  await world.remove('/admin/quota/groups/crowd');
+  await restore('crowd');
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, 'Undo this change?');
+  const { groups: after } = wholePolicy.parse(await world.get('/admin/quota/policy'));
+  t.equal(after.find(({ name }) => name === 'crowd')?.users.length, users.length);
+  await world.remove('/admin/quota/groups/crowd');
 });
 
 t.test('a created rule is deleted again, and nothing else is offered to be restored', async t => {

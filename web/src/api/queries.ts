@@ -121,14 +121,26 @@ export const eventsQuery = (asked: EventsAsked) =>
     refetchInterval: live(),
   });
 
-/** Lists the events of one change, at most 1000. */
+/** Limit of the requests for one change, with up to 1000 events each. */
+const mostStretches = 100;
+
+/** Lists all events of one change. Rejects if there are too many, so that no part is taken for the whole. */
 export const changeQuery = (change: string, at: string) =>
   queryOptions({
     queryKey: ['change', change],
     queryFn: async ({ signal }) => {
-      const query = { kind: 'policy', since: at, until: at, limit: 1000 };
-      const events = await ask<readonly Event[]>([...quota, 'events'], { query, signal });
-      return events.filter(event => event.kind === 'policy').filter(event => event.change === change);
+      const events: Event[] = [];
+      let after: string | undefined;
+      for (let asked = 0; asked < mostStretches; asked++) {
+        const query = { kind: 'policy', since: at, until: at, limit: 1000, after };
+        const { entries, next } = await askStretch<Event>([...quota, 'events'], { query, signal });
+        events.push(...entries);
+        if (next === null) {
+          return events.filter(event => event.kind === 'policy').filter(event => event.change === change);
+        }
+        after = next;
+      }
+      throw new Error('The change is too large to be undone here. Apply an earlier policy instead.');
     },
   });
 
