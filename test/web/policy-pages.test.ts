@@ -8,7 +8,18 @@ import { wholePolicy } from '../../src/wire/index.ts';
 import { apply } from '../api/any-policy.ts';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
-import { barriers, choose, field, isLoaded, reads, readsNoMore, Web, wordsOf } from './world.ts';
+import {
+  barriers,
+  choose,
+  field,
+  isLoaded,
+  lookAt,
+  opener,
+  reads,
+  readsNoMore,
+  Web,
+  wordsOf,
+} from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -23,6 +34,7 @@ for (const [owner, bytes] of [
 const web = await Web.open(t);
 const token = await world.newToken('admin1', ['all']);
 const tab = await web.signedIn(world.url, token);
+const open = opener(world.url, tab);
 
 t.test('the largest owners come first, and the heading of a column turns the order round', async t => {
   const tab = await web.signedIn(world.url, token, 'owners');
@@ -172,6 +184,30 @@ t.test('a group of more members than one answer lists comes back with all of the
   const { groups: after } = wholePolicy.parse(await world.get('/admin/quota/policy'));
   t.equal(after.find(({ name }) => name === 'crowd')?.users.length, users.length);
   await world.remove('/admin/quota/groups/crowd');
+});
+
+t.test('a policy is not applied over a change that was made after its effect was shown', async () => {
+  const inForce = wholePolicy.parse(await world.get('/admin/quota/policy'));
+  await open('policy');
+  await tab.click('main summary');
+  await tab.fill('main textarea', JSON.stringify(inForce));
+  await tab.click('main ::-p-text(Show the effect)');
+  await reads(tab, 'Nothing would change', '.effect');
+  await world.post('/admin/quota/groups', { name: 'late', rules: [] });
+  await lookAt(tab);
+  await reads(tab, 'late', '[aria-label="Groups with their limits"]');
+  const apply = async () => {
+    await tab.click('main ::-p-text(Apply this policy)');
+    await tab.click('dialog button[type=submit]');
+  };
+  await apply();
+  await reads(tab, 'the policy has changed since that version', 'dialog');
+  await world.get('/admin/quota/groups/late');
+  await tab.click('dialog ::-p-text(Cancel)');
+  await tab.click('main ::-p-text(Show the effect)');
+  await apply();
+  await readsNoMore(tab, 'Apply this policy?');
+  await world.must(404, 'GET', '/admin/quota/groups/late');
 });
 
 t.test('a created rule is deleted again, and nothing else is offered to be restored', async t => {

@@ -149,9 +149,18 @@ function GroupLimits({ rules }: { readonly rules: readonly Rule[] }) {
   );
 }
 
+type Read = Parameters<typeof trialOf>[0];
+
+/** A text whose effect is shown, and the policy in force at that time. */
+interface Tried {
+  readonly text: string;
+  readonly inForce: WholePolicy;
+}
+
 function TestPolicy() {
   const [text, setText] = useState('');
-  const [tried, setTried] = useState('');
+  const { data: inForce } = useQuery(policyQuery);
+  const [tried, setTried] = useState<Tried | null>(null);
   const [isImporting, setImporting] = useState(false);
   const read = text.trim() === '' ? null : readPolicy(text);
   const take = async (file: File | undefined) => {
@@ -162,7 +171,7 @@ function TestPolicy() {
       class="stack"
       onSubmit={event => {
         event.preventDefault();
-        setTried(text);
+        if (inForce !== undefined) setTried({ text, inForce });
       }}
     >
       <p class="quiet-text">
@@ -184,13 +193,13 @@ function TestPolicy() {
         />
       </label>
       <div class="actions">
-        <button type="submit" class="primary" disabled={read?.ok !== true}>
+        <button type="submit" class="primary" disabled={!read?.ok || inForce === undefined}>
           Show the effect
         </button>
       </div>
-      {tried !== '' && tried === text && read?.ok && (
+      {tried?.text === text && read?.ok && (
         <>
-          <Tried policy={read.policy} />
+          <EffectOf key={tried.inForce.version} policy={read.policy} />
           <div class="actions">
             <Button look="danger" onClick={() => setImporting(true)}>
               Apply this policy
@@ -199,6 +208,7 @@ function TestPolicy() {
           {isImporting && (
             <Import
               policy={read.policy}
+              inForce={tried.inForce}
               onClose={isDone => {
                 setImporting(false);
                 if (isDone) setText('');
@@ -211,24 +221,26 @@ function TestPolicy() {
   );
 }
 
-type Read = Parameters<typeof trialOf>[0];
-
-function Tried({ policy }: { policy: Read }) {
+function EffectOf({ policy }: { policy: Read }) {
   const trial = useQuery(trialQuery(trialOf(policy)));
   return <Effect trial={trial} isCurrent={!trial.isPending} />;
 }
 
-function Import({ policy, onClose }: { policy: Read; onClose: (isDone: boolean) => void }) {
-  const inForce = useQuery(policyQuery);
+interface ImportProps {
+  readonly policy: Read;
+  /** The policy that the shown effect was compared with. If somebody else changes it, nothing is saved. */
+  readonly inForce: WholePolicy;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+function Import({ policy, inForce: { version, rules, groups }, onClose }: ImportProps) {
   const [createUsers, setCreateUsers] = useState(false);
-  const version = inForce.data?.version;
   return (
     <Confirm
       title="Apply this policy?"
       action="Apply this policy"
       done="The policy is in force."
       isDangerous
-      isReady={version !== undefined}
       act={async () => {
         const { created_users: created } = await save({ ...policy, version }, { createUsers });
         if (created.length > 0) announce(`${counted(created.length, 'owner was', 'owners were')} created.`);
@@ -237,9 +249,8 @@ function Import({ policy, onClose }: { policy: Read; onClose: (isDone: boolean) 
     >
       <p>
         {counted(policy.rules.length, 'rule', 'rules')} and {counted(policy.groups.length, 'group', 'groups')}{' '}
-        replace {inForce.data === undefined ? 'all' : counted(inForce.data.rules.length, 'rule', 'rules')} and{' '}
-        {inForce.data === undefined ? 'all' : counted(inForce.data.groups.length, 'group', 'groups')}. Rules
-        and groups that the new policy does not have are deleted.
+        replace {counted(rules.length, 'rule', 'rules')} and {counted(groups.length, 'group', 'groups')}.
+        Rules and groups that the new policy does not have are deleted.
       </p>
       <Check label="Create unknown owners" checked={createUsers} onChange={setCreateUsers} />
     </Confirm>
