@@ -183,6 +183,24 @@ t.test('a group of more members than one answer lists comes back with all of the
   await readsNoMore(tab, 'Undo this change?');
   const { groups: after } = wholePolicy.parse(await world.get('/admin/quota/policy'));
   t.equal(after.find(({ name }) => name === 'crowd')?.users.length, users.length);
+});
+
+t.test('the last members are shown where the page that was open has no more', async t => {
+  const { version: _, ...policy } = wholePolicy.parse(await world.get('/admin/quota/policy'));
+  const fewer = (count: number) =>
+    world.put('/admin/quota/policy', {
+      ...policy,
+      groups: policy.groups.map(group => ({ ...group, users: group.users.slice(0, count) })),
+    });
+  await fewer(51);
+  await open('groups/crowd');
+  await tab.click('main .pager ::-p-text(Next)');
+  await reads(tab, '51 to 51 of 51 members', 'main');
+  await fewer(50);
+  await lookAt(tab);
+  await reads(tab, '50 members', 'main h2');
+  await reads(tab, 'member-0', 'main');
+  t.notMatch(await tab.read('main'), 'This group has no members');
   await world.remove('/admin/quota/groups/crowd');
 });
 

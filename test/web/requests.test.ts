@@ -166,6 +166,13 @@ t.test('what the configuration grants is granted at once, and the form says how 
   world.reload({});
 });
 
+t.test('behind the last page there is the last page, not the word that nothing waits', async t => {
+  const office = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'requests?page=2');
+  await reads(office, '1 request', '.pager');
+  await reads(office, 'admin1', 'main tbody');
+  t.notMatch(await office.read('main'), 'No request waits for an answer.');
+});
+
 t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', async t => {
   const alice = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
   await world.must(201, 'POST', '/user/quota/requests', {

@@ -50,11 +50,14 @@ export async function askUnless<Answer extends { readonly version: string }>(
   return response.status === 304 ? held : ((await response.json()) as Answer); // as in `ask`
 }
 
-/** Requests one page of a list. Rejects as `ask` does. */
+/** Requests one page of a list, or the last page if the list has become shorter. Rejects as `ask` does. */
 export async function askPage<Entry>(segments: readonly string[], question: Question): Promise<Page<Entry>> {
   const response = await send(segments, question);
   const entries = (await response.json()) as readonly Entry[]; // as in `ask`
-  return { entries, total: Number(response.headers.get('X-Total-Count') ?? entries.length) };
+  const total = Number(response.headers.get('X-Total-Count') ?? entries.length);
+  const page = linked(response, 'prev')?.get('page');
+  if (entries.length > 0 || total === 0 || !page) return { entries, total };
+  return askPage(segments, { ...question, query: { ...question.query, page } });
 }
 
 /**
@@ -67,8 +70,14 @@ export async function askStretch<Entry>(
 ): Promise<{ readonly entries: readonly Entry[]; readonly next: string | null }> {
   const response = await send(segments, question);
   const entries = (await response.json()) as readonly Entry[]; // as in `ask`
-  const link = /<([^<>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
-  return { entries, next: link === undefined ? null : new URL(link).searchParams.get('after') };
+  return { entries, next: linked(response, 'next')?.get('after') ?? null };
+}
+
+/** Returns the query of the address of another page; undefined if there is no such page. */
+function linked(response: Response, relation: 'next' | 'prev'): URLSearchParams | undefined {
+  const links = response.headers.get('Link') ?? '';
+  const address = new RegExp(`<([^<>]*)>; rel="${relation}"`).exec(links)?.[1];
+  return address === undefined ? undefined : new URL(address).searchParams;
 }
 
 /** Returns the address of a request, for links and the browser's own requests. */

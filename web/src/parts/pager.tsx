@@ -15,8 +15,13 @@ export function pageIn(query: URLSearchParams): number {
   return Number.isSafeInteger(page) && page > 0 ? page : 1;
 }
 
+/** Returns the number of the last page, at least 1. */
+export function lastPage(total: number): number {
+  return Math.max(1, Math.ceil(total / pageSize));
+}
+
 interface PagerProps {
-  /** From 1. */
+  /** From 1. Behind the last page, the last page is shown. */
   readonly page: number;
 
   readonly total: number;
@@ -25,10 +30,11 @@ interface PagerProps {
   readonly onPage: (page: number) => void;
 }
 
-export function Pager({ page, total, of, onPage }: PagerProps) {
+export function Pager({ page: asked, total, of, onPage }: PagerProps) {
   if (total === 0) return null;
-  const last = Math.max(1, Math.ceil(total / pageSize));
-  const from = Math.min(total, (page - 1) * pageSize + 1);
+  const last = lastPage(total);
+  const page = Math.min(asked, last);
+  const from = (page - 1) * pageSize + 1;
   const until = Math.min(total, page * pageSize);
   return (
     <nav class="pager" aria-label={`Pages of the ${of[1]}`}>
@@ -67,8 +73,7 @@ export function SearchedList<Row extends { readonly name: string }>(props: Searc
   const q = query.get('q') ?? '';
   const wanted = q.trim().toLowerCase();
   const found = wanted === '' ? rows : rows.filter(({ name }) => name.toLowerCase().includes(wanted));
-  const last = Math.max(1, Math.ceil(found.length / pageSize));
-  const page = Math.min(pageIn(query), last);
+  const page = Math.min(pageIn(query), lastPage(found.length));
   if (rows.length <= pageSize && q === '') return children(rows);
   return (
     <>

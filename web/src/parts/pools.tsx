@@ -10,7 +10,7 @@ import { kindsWords, modeWords, Percent, Size, Use } from './figures.tsx';
 import { History } from './history.tsx';
 import { NameLink } from './name.tsx';
 import { Panel } from './page.tsx';
-import { Pager, pageSize } from './pager.tsx';
+import { lastPage, Pager, pageSize } from './pager.tsx';
 import { Answered } from './states.tsx';
 import { Table } from './table.tsx';
 import { State } from './verdict.tsx';
@@ -71,8 +71,10 @@ export function OwnPools({ pools, shareWords }: OwnPoolsProps) {
  * names decide.
  */
 export function GroupMembers({ group }: { readonly group: string }) {
-  const [page, setPage] = useState(1);
+  const [asked, setPage] = useState(1);
   const largest = useQuery(groupUsageQuery({ group, page: 1, limit: pageSize }));
+  // The group may have fewer members by now.
+  const page = Math.min(asked, lastPage(largest.data?.count ?? 0));
   const shown = useQuery(groupUsageQuery({ group, page, limit: pageSize }));
   const hasPools = (largest.data?.pools.length ?? 0) > 0;
   return (
