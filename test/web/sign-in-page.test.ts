@@ -6,9 +6,9 @@ import t from 'tap';
 import { signInLink } from '../../src/wire/index.ts';
 import { endSessions } from '../api/people.ts';
 import { World } from '../api/world.ts';
-import type { Tab } from '../e2e/browser.ts';
+import { Tab } from '../e2e/browser.ts';
 import { freePort } from '../e2e/transports.ts';
-import { isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { isLoaded, lookAt, reads, readsNoMore, signIn, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -160,5 +160,21 @@ t.test('where the session ends a page says so, and goes on where it was after si
   await tab.page.keyboard.press('Enter');
   await readsNoMore(tab, 'Your session has ended');
   await reads(tab, '3 MB', 'main');
+  t.equal(tab.page.url(), new URL('owners?q=ali', world.url).href);
+});
+
+t.test('where the session ends, other ways to sign in are in a new tab, and the page goes on', async t => {
+  const token = await world.newToken('admin1', ['all']);
+  const tab = await web.signedIn(world.url, token, 'owners?q=ali');
+  await reads(tab, 'alice', 'main');
+  await endSessions(world, 'admin1');
+  await tab.click('.banner button');
+  await tab.click('dialog a');
+  const opened = await tab.page.browserContext().waitForTarget(target => target.url().endsWith('/sign-in'));
+  const page = await opened.page();
+  if (page === null) throw new Error('no tab was opened');
+  await signIn(new Tab(page), token);
+  await lookAt(tab);
+  await readsNoMore(tab, 'Your session has ended');
   t.equal(tab.page.url(), new URL('owners?q=ali', world.url).href);
 });

@@ -6,6 +6,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { daemonVersion, reachability, signedOut, storeAwaySince } from '../api/connection.ts';
 import { useWatched } from '../api/watched.ts';
+import { to } from '../place.ts';
 import { announce } from './announcer.tsx';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -68,6 +69,11 @@ function SignedOut() {
       {isAsking && (
         <Dialog title="Sign in" onClose={() => setAsking(false)}>
           <SignInForm onSignedIn={() => setAsking(false)} />
+          <p>
+            <a href={to('signIn')} target="_blank" rel="noopener">
+              Sign in another way, in a new tab
+            </a>
+          </p>
         </Dialog>
       )}
     </div>
