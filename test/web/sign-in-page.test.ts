@@ -73,6 +73,23 @@ t.test('a link signs in once, and its code is taken out of the address', async t
   t.notMatch(second.page.url(), 'code');
 });
 
+t.test('a link that signed nobody in because the store was away is tried again', async () => {
+  const tab = await web.tab();
+  const body = JSON.stringify({ message: 'the store cannot be written at the moment: try again' });
+  let isAway = true;
+  await tab.page.setRequestInterception(true);
+  tab.page.on('request', request =>
+    isAway && request.method() === 'POST'
+      ? request.respond({ status: 503, contentType: 'application/json', body })
+      : request.continue(),
+  );
+  await tab.go(await linkOf('bob'));
+  await reads(tab, 'The store cannot be written at the moment: try again.', '[role=alert]');
+  isAway = false;
+  await tab.click('main ::-p-text(Try again)');
+  await arrivedAt(tab, 'mine');
+});
+
 t.test('a link asks first where somebody is signed in already', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
   await isLoaded(tab);

@@ -78,7 +78,7 @@ function ByLink({ code, onSignedIn }: { readonly code: string; readonly onSigned
   const [failure, setFailure] = useState<unknown>(null);
   const used = useRef<string | null>(null);
   const enter = async () => {
-    // A code works only once.
+    // A code signs in only once.
     if (used.current === code) return;
     used.current = code;
     try {
@@ -95,9 +95,20 @@ function ByLink({ code, onSignedIn }: { readonly code: string; readonly onSigned
 
   if (failure !== null) {
     return (
-      <p class="state failed" role="alert">
-        {whyNot(failure)}
-      </p>
+      <div class="state failed" role="alert">
+        <p>{whyNot(failure)}</p>
+        {faultOf(failure).is !== 'signed-out' && (
+          <Button
+            onClick={() => {
+              used.current = null;
+              setFailure(null);
+              void enter();
+            }}
+          >
+            Try again
+          </Button>
+        )}
+      </div>
     );
   }
   if (session.data === undefined || used.current !== null) return <Loading rows={2} />;
