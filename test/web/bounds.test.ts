@@ -135,6 +135,8 @@ t.test('an administrator makes a pool, and sees first whom it would hit, and wit
   await reads(tab, '3 owners would be newly refused', '.effect');
   await reads(tab, `everything: ${share('60 MB')}`, '.effect');
   await reads(tab, `everything: ${share('3 MB')}`, '.effect');
+  const targets = await tab.page.$$eval('.effect li > a', links => links.map(({ target }) => target));
+  t.same([...new Set(targets)], ['_blank'], 'a look at an owner does not leave the form');
   await world.must(404, 'GET', '/admin/quota/groups/course');
   t.same(await barriersInAnyLook(tab), []);
   await tab.click('::-p-text(Create the group)');

@@ -204,13 +204,15 @@ t.test('the last members are shown where the page that was open has no more', as
   await world.remove('/admin/quota/groups/crowd');
 });
 
-t.test('a policy is not applied over a change that was made after its effect was shown', async () => {
+t.test('a policy is not applied over a change that was made after its effect was shown', async t => {
   const inForce = wholePolicy.parse(await world.get('/admin/quota/policy'));
   await open('policy');
   await tab.click('main summary');
   await tab.fill('main textarea', JSON.stringify(inForce));
   await tab.click('main ::-p-text(Show the effect)');
   await reads(tab, 'Nothing would change', '.effect');
+  const targets = await tab.page.$$eval('.effect .faults a', links => links.map(({ target }) => target));
+  t.same([...new Set(targets)], ['_blank'], 'a look at a rule does not leave the form');
   await world.post('/admin/quota/groups', { name: 'late', rules: [] });
   await lookAt(tab);
   await reads(tab, 'late', '[aria-label="Groups with their limits"]');

@@ -4,6 +4,7 @@
  */
 
 import { useQuery } from '@tanstack/preact-query';
+import { useContext } from 'preact/hooks';
 import type { Subject } from '../../../src/quota/index.ts';
 import { counted, printable } from '../../../src/text.ts';
 import type {
@@ -21,7 +22,7 @@ import { draftOf, replacementOf } from '../policy/edit.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 import { Confirm, type ConfirmProps } from './dialog.tsx';
 import { Size, scopeWords, useWords } from './figures.tsx';
-import { NameLink, Others } from './name.tsx';
+import { InNewTab, NameLink, Others } from './name.tsx';
 import { Answered, type Asked } from './states.tsx';
 
 interface EffectProps {
@@ -42,9 +43,11 @@ export function Effect({ trial, isCurrent }: EffectProps) {
       {overview.data?.enabled === false && (
         <p class="quiet-text">Quotas are switched off. This shows the effect if they were on.</p>
       )}
-      <Answered query={trial} what="what would change" rows={2}>
-        {simulation => <Changes simulation={simulation} />}
-      </Answered>
+      <InNewTab.Provider value={true}>
+        <Answered query={trial} what="what would change" rows={2}>
+          {simulation => <Changes simulation={simulation} />}
+        </Answered>
+      </InNewTab.Provider>
     </section>
   );
 }
@@ -147,15 +150,20 @@ export function PolicyFaults({ faults }: { readonly faults: readonly LintFault[]
   );
 }
 
-function Mend({ fault: { code, group, rule } }: { fault: LintFault }) {
-  if (rule !== undefined) return <a href={to('rule', rule)}>Open the rule</a>;
-  if (group !== undefined && code !== 'missing_default_group')
-    return <a href={to('group', group)}>Open the group</a>;
-  return code === 'missing_default_group' ? (
-    <a href={to('groups', undefined, { new: group })}>Create it</a>
-  ) : (
-    <a href={to('rules')}>See the rules</a>
+function Mend({ fault }: { fault: LintFault }) {
+  const target = useContext(InNewTab) ? '_blank' : undefined;
+  const [href, words] = mendOf(fault);
+  return (
+    <a href={href} target={target}>
+      {words}
+    </a>
   );
+}
+
+function mendOf({ code, group, rule }: LintFault): readonly [href: string, words: string] {
+  if (rule !== undefined) return [to('rule', rule), 'Open the rule'];
+  if (code === 'missing_default_group') return [to('groups', undefined, { new: group }), 'Create it'];
+  return group === undefined ? [to('rules'), 'See the rules'] : [to('group', group), 'Open the group'];
 }
 
 interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous'> {

@@ -11,6 +11,9 @@ export function Name({ children }: { readonly children: string }) {
   return <bdi class={hasShortWords(shown) ? 'whole' : undefined}>{shown}</bdi>;
 }
 
+/** Says that links open a new tab, so that a form in this one keeps its input. */
+export const InNewTab = createContext(false);
+
 interface NameLinkProps {
   readonly page: PageId;
   readonly children: string;
@@ -22,8 +25,15 @@ export const Administrator = createContext(false);
 /** Shows only the name to readers who may not see the page. */
 export function NameLink({ page, children }: NameLinkProps) {
   const isLinked = useContext(Administrator) || forEverybody.has(page);
+  const target = useContext(InNewTab) ? '_blank' : undefined;
   const name = <Name>{children}</Name>;
-  return isLinked ? <a href={to(page, children)}>{name}</a> : name;
+  return isLinked ? (
+    <a href={to(page, children)} target={target}>
+      {name}
+    </a>
+  ) : (
+    name
+  );
 }
 
 interface ListedProps {
