@@ -6,7 +6,7 @@ import t from 'tap';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
 import { oddNames } from './realm.ts';
-import { barriersInAnyLook, isLoaded, reads, readsNoMore, Web } from './world.ts';
+import { barriersInAnyLook, isLoaded, pressOnce, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(900_000);
 
@@ -171,6 +171,19 @@ t.test('behind the last page there is the last page, not the word that nothing w
   await reads(office, '1 request', '.pager');
   await reads(office, 'admin1', 'main tbody');
   t.notMatch(await office.read('main'), 'No request waits for an answer.');
+});
+
+t.test('what is being sent is not sent twice', async () => {
+  const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
+  await tab.click('main ::-p-text(Ask for more space)');
+  const send = 'form[aria-label="Ask for more space"] button[type=submit]';
+  await tab.page.waitForSelector(send);
+  await pressOnce(tab, send);
+  await reads(tab, 'Your request waits for an answer from an administrator.', 'main');
+  const office = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'scans');
+  await isLoaded(office);
+  await pressOnce(office, 'main form button[type=submit]');
+  await reads(office, 'The scan is done.', '[aria-live]');
 });
 
 t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', async t => {

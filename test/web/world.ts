@@ -69,6 +69,19 @@ export async function choose({ page }: Tab, label: string, value: string): Promi
   await select?.select(value);
 }
 
+/** Presses a button that sends something, and holds that until the button cannot be pressed again. */
+export async function pressOnce({ page }: Tab, button: string): Promise<void> {
+  const isDisabled = Promise.withResolvers<void>();
+  await page.setRequestInterception(true);
+  page.on('request', async request => {
+    if (request.method() === 'POST') await isDisabled.promise;
+    await request.continue();
+  });
+  await page.click(button);
+  await page.waitForSelector(`${button}:disabled`);
+  isDisabled.resolve();
+}
+
 /** A page that nobody looks at asks nothing; a browser with windows tells it when somebody comes back. */
 export async function lookAt({ page }: Tab): Promise<void> {
   await page.bringToFront();

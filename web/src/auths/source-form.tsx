@@ -246,7 +246,7 @@ function TryIt({ typed, isReady }: TryItProps) {
   const [result, setResult] = useState<TriedSynchronization | null>(null);
 
   const claims = claimsIn(text);
-  const { start, failure } = useAction(async () => {
+  const { start, isBusy, failure } = useAction(async () => {
     if (claims === null) return;
     setResult(null);
     const who = user.trim() === '' ? null : user.trim();
@@ -268,7 +268,7 @@ function TryIt({ typed, isReady }: TryItProps) {
         />
         {failure !== null && <Fault of={failure} />}
         <div class="actions">
-          <button type="submit" disabled={!isReady || claims === null}>
+          <button type="submit" disabled={isBusy || !isReady || claims === null}>
             Test
           </button>
         </div>

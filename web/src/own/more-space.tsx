@@ -113,7 +113,7 @@ interface RequestFormProps {
 function RequestForm({ own, filled, autoGrant, onClose }: RequestFormProps) {
   const [typed, setTyped] = useState(filled);
   const more = moreIn(typed);
-  const { start, failure } = useAction(async () => {
+  const { start, isBusy, failure } = useAction(async () => {
     if (more === null) return;
     const made = await requestMore(own, { ...more, why: typed.why });
     announce(made.state === 'granted' ? 'The request is granted.' : 'The request is sent.');
@@ -132,7 +132,7 @@ function RequestForm({ own, filled, autoGrant, onClose }: RequestFormProps) {
       {failure !== null && <Fault of={failure} />}
       <div class="actions">
         <Button onClick={onClose}>Cancel</Button>
-        <button type="submit" class="primary" disabled={more === null || typed.why.trim() === ''}>
+        <button type="submit" class="primary" disabled={isBusy || more === null || typed.why.trim() === ''}>
           Send the request
         </button>
       </div>

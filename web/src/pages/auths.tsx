@@ -204,7 +204,7 @@ function Links({ source }: { readonly source: number }) {
 function NewLink({ source }: { source: number }) {
   const [user, setUser] = useState('');
   const [subject, setSubject] = useState('');
-  const { start, failure } = useAction(async () => {
+  const { start, isBusy, failure } = useAction(async () => {
     await ask([...linksOf(source), user.trim()], { method: 'PUT', body: { subject } });
     await refresh();
     announce('The account is linked.');
@@ -216,7 +216,7 @@ function NewLink({ source }: { source: number }) {
       <div class="fields">
         <Field label="User on this server" value={user} onInput={setUser} />
         <Field label="Subject at the provider (sub)" value={subject} onInput={setSubject} isCode />
-        <button type="submit" disabled={user.trim() === '' || subject === ''}>
+        <button type="submit" disabled={isBusy || user.trim() === '' || subject === ''}>
           Link account
         </button>
       </div>

@@ -122,7 +122,11 @@ interface DeliveriesProps {
 }
 
 function Deliveries({ deliveries, forgotten }: DeliveriesProps) {
-  const { start: again, failure } = useAction(async (id: string | null) => {
+  const {
+    start: again,
+    isBusy,
+    failure,
+  } = useAction(async (id: string | null) => {
     const count = await sendAgain(id);
     announce(`${counted(count, 'notice waits', 'notices wait')} again.`);
   });
@@ -130,7 +134,13 @@ function Deliveries({ deliveries, forgotten }: DeliveriesProps) {
   return (
     <Panel
       title="Waiting and dead"
-      actions={hasDead && <Button onClick={() => void again(null)}>Send all again</Button>}
+      actions={
+        hasDead && (
+          <Button disabled={isBusy} onClick={() => void again(null)}>
+            Send all again
+          </Button>
+        )
+      }
     >
       {failure !== null && <Fault of={failure} />}
       <DeliveryTable deliveries={deliveries} onAgain={id => void again(id)} />

@@ -189,7 +189,7 @@ export function OwnerMembers({ organization }: { organization: string }) {
             ['member', 'member'],
           ]}
         />
-        <button type="submit" disabled={login.trim() === ''}>
+        <button type="submit" disabled={add.isBusy || login.trim() === ''}>
           Add member
         </button>
       </form>

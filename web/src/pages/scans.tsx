@@ -35,7 +35,7 @@ export function Scans() {
 function Start({ onStarted }: { onStarted: (id: number) => void }) {
   const [kind, setKind] = useState<ScanReport['kind']>('sweep');
   const [owners, setOwners] = useState<readonly string[]>([]);
-  const { start, failure } = useAction(async () => {
+  const { start, isBusy, failure } = useAction(async () => {
     const { id } = await startScan({ kind, ...(owners.length === 0 ? {} : { owners }) });
     announce('The scan is requested.');
     onStarted(id);
@@ -60,7 +60,7 @@ function Start({ onStarted }: { onStarted: (id: number) => void }) {
         />
         {failure !== null && <Fault of={failure} />}
         <div class="actions">
-          <button type="submit" class="primary">
+          <button type="submit" class="primary" disabled={isBusy}>
             Start scan
           </button>
         </div>

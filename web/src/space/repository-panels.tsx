@@ -118,22 +118,29 @@ function useMeasured(isRunning: boolean): void {
 
 export function Reclaim({ repository }: { readonly repository: string }) {
   const [begun, setBegun] = useState<ReclaimRun | null>(null);
-  const { start, failure } = useAction<void>(async () => setBegun(await reclaimNow(repository)));
+  const { start, isBusy, failure } = useAction<void>(async () => setBegun(await reclaimNow(repository)));
   return (
     <div class="row">
       {begun === null ? (
-        <Button look="primary" onClick={() => void start()}>
+        <Button look="primary" disabled={isBusy} onClick={() => void start()}>
           Reclaim now
         </Button>
       ) : (
-        <Followed key={begun.id} begun={begun} onAgain={() => void start()} />
+        <Followed key={begun.id} begun={begun} isBusy={isBusy} onAgain={() => void start()} />
       )}
       {failure !== null && <Fault of={failure} />}
     </div>
   );
 }
 
-function Followed({ begun, onAgain }: { readonly begun: ReclaimRun; readonly onAgain: () => void }) {
+interface FollowedProps {
+  readonly begun: ReclaimRun;
+  /** True while another run is being started. */
+  readonly isBusy: boolean;
+  readonly onAgain: () => void;
+}
+
+function Followed({ begun, isBusy, onAgain }: FollowedProps) {
   const { data: runs } = useQuery(reclaimsQuery);
   const run = runs?.find(({ id }) => id === begun.id) ?? begun;
   const isRunning = run.state === 'running';
@@ -145,7 +152,7 @@ function Followed({ begun, onAgain }: { readonly begun: ReclaimRun; readonly onA
   }, [isRunning]);
   return (
     <>
-      <Button look="primary" disabled={isRunning} onClick={onAgain}>
+      <Button look="primary" disabled={isRunning || isBusy} onClick={onAgain}>
         Reclaim now
       </Button>
       {isRunning && <progress aria-label="Garbage is being collected" />}
