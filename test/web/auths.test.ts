@@ -205,6 +205,28 @@ t.test('users are linked and unlinked, and a source is deleted after asking', as
   t.same((await world.must(200, 'GET', '/admin/auths')).json, []);
 });
 
+t.test('linked accounts are listed a page at a time', async () => {
+  const made = await world.post('/admin/auths', {
+    name: 'crowded',
+    openid_connect_auto_discovery_url: 'http://127.0.0.1:1/',
+    client_id: 'x',
+  });
+  const { id } = source.parse(made);
+  const people = Array.from({ length: 51 }, (_, at) => `person-${at}`);
+  for (const username of people) {
+    await world.post('/admin/users', { username });
+    await world.put(`/admin/auths/${id}/links/${username}`, { subject: `subject of ${username}` });
+  }
+  const tab = await web.signedIn(world.url, admin, 'admin/auths');
+  await tab.click('main ::-p-text(Edit)');
+  await reads(tab, '1 to 50 of 51 accounts', 'main');
+  await tab.click('.pager ::-p-text(Next)');
+  await reads(tab, '51 to 51 of 51 accounts', 'main');
+  await reads(tab, 'subject of person-50', 'main table');
+  await until(async () => tab.requests.some(url => url.endsWith('/links?page=2&limit=50')) || null);
+  await world.remove(`/admin/auths/${id}`);
+});
+
 t.test('the sign-in page offers sources, and says of what went wrong only what it knows', async t => {
   await world.must(201, 'POST', '/admin/auths', {
     body: { name: oddNames.image, openid_connect_auto_discovery_url: 'http://127.0.0.1:1/', client_id: 'x' },

@@ -11,7 +11,7 @@ import type {
   TriedSynchronization,
 } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
-import { queryOf } from './client.ts';
+import { pageOf, queryOf } from './client.ts';
 
 const everyMs = 15_000;
 export const auths = ['admin', 'auths'] as const;
@@ -43,4 +43,5 @@ export const signInsQuery = queryOf<readonly Event[]>(['admin', 'quota', 'events
 
 export const linksOf = (source: number) => [...auths, String(source), 'links'];
 
-export const linksQuery = (source: number) => queryOf<readonly Link[]>(linksOf(source), { everyMs });
+export const linksQuery = (source: number, page: number, limit: number) =>
+  pageOf<Link>(linksOf(source), { query: { page, limit }, everyMs });

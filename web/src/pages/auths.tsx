@@ -4,6 +4,7 @@
  */
 
 import { useQuery } from '@tanstack/preact-query';
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Event } from '../../../src/overview/event-shapes.ts';
 import { printable } from '../../../src/text.ts';
@@ -19,6 +20,7 @@ import { Field } from '../parts/field.tsx';
 import { Time } from '../parts/figures.tsx';
 import { Name, NameLink } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
+import { Pager, pageSize } from '../parts/pager.tsx';
 import { Answered, Fault, Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 
@@ -54,11 +56,11 @@ export function Auths() {
         />
       )}
       {edited !== undefined && (
-        <>
-          <SourceForm key={edited.id} source={edited} onSaved={setSaved} onCancel={() => show(null)} />
+        <Fragment key={edited.id}>
+          <SourceForm source={edited} onSaved={setSaved} onCancel={() => show(null)} />
           <UnmappedGroups source={edited} />
           <Links source={edited.id} />
-        </>
+        </Fragment>
       )}
       {deleting !== null && (
         <Confirm
@@ -149,36 +151,40 @@ function State({ source }: { source: Source }) {
 }
 
 function Links({ source }: { readonly source: number }) {
+  const [page, setPage] = useState(1);
   const [unlinking, setUnlinking] = useState<string | null>(null);
   return (
     <Panel title="Linked accounts">
-      <Query of={linksQuery(source)} what="the linked accounts" rows={2}>
-        {list => (
-          <Table
-            caption="Users and their accounts at the provider"
-            empty="No linked accounts. A sign-in with this provider creates a link."
-            rows={list}
-            keyOf={({ user }) => user}
-            columns={[
-              {
-                title: 'User',
-                cell: ({ user, gives_administration: isAdmin }) => (
-                  <>
-                    <NameLink page="owner">{user}</NameLink>{' '}
-                    {isAdmin && <span class="mark">administrator through this source</span>}
-                  </>
-                ),
-              },
-              { title: 'Subject', cell: ({ subject }) => <Name>{subject}</Name> },
-              { title: 'Since', isWide: true, cell: link => <Time at={link.created_at} /> },
-              {
-                title: 'Unlink',
-                cell: ({ user }) => (
-                  <RowButton words="Unlink" about={printable(user)} onClick={() => setUnlinking(user)} />
-                ),
-              },
-            ]}
-          />
+      <Query of={linksQuery(source, page, pageSize)} what="the linked accounts" rows={2}>
+        {({ entries, total }) => (
+          <div class="stack">
+            <Table
+              caption="Users and their accounts at the provider"
+              empty="No linked accounts. A sign-in with this provider creates a link."
+              rows={entries}
+              keyOf={({ user }) => user}
+              columns={[
+                {
+                  title: 'User',
+                  cell: ({ user, gives_administration: isAdmin }) => (
+                    <>
+                      <NameLink page="owner">{user}</NameLink>{' '}
+                      {isAdmin && <span class="mark">administrator through this source</span>}
+                    </>
+                  ),
+                },
+                { title: 'Subject', cell: ({ subject }) => <Name>{subject}</Name> },
+                { title: 'Since', isWide: true, cell: link => <Time at={link.created_at} /> },
+                {
+                  title: 'Unlink',
+                  cell: ({ user }) => (
+                    <RowButton words="Unlink" about={printable(user)} onClick={() => setUnlinking(user)} />
+                  ),
+                },
+              ]}
+            />
+            <Pager page={page} total={total} of={['account', 'accounts']} onPage={setPage} />
+          </div>
         )}
       </Query>
       <NewLink source={source} />
