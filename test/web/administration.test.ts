@@ -227,7 +227,7 @@ t.test('each page leads to its help, which names only commands that there are', 
   }
   const stranger = await web.tab();
   await stranger.go(new URL('help#mine', world.url).href);
-  await reads(stranger, 'You can always delete', 'main');
+  await reads(stranger, 'A refused push says from when on deleted commits do not count', 'main');
   t.notMatch(await stranger.read('main'), /softquota doctor/, 'others read what is for them');
 });
 

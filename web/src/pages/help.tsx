@@ -73,7 +73,7 @@ const forEverybody: readonly Section[] = [
     text: [
       'Shows what you store, by kind of data, and how full your limits are. If you are over a limit, pushes and uploads of that kind are refused until you delete something or get more space. A push or upload that has begun is finished.',
       'A limit may be shared: all members of a group store that much together. Then the page shows the sum, the limit and your share.',
-      'You can always delete branches, tags, packages and other data. The server frees the space of deleted commits at its next garbage collection, and the figures fall after the next measurement.',
+      'You can always delete branches, tags, packages and other data. A refused push says from when on deleted commits do not count: at once, or after the server’s next garbage collection.',
       'With "Ask for more space" you send a request to the administrators. The answer appears on the same page.',
       'If the server sends mails, you can switch off those about your usage at the end of the page.',
     ],
