@@ -284,6 +284,12 @@ t.test('the owner is shown as over the limit, in the grace, with its end', async
   await reads(tab, '1 in their grace', 'main');
   await tab.go(new URL('owners?state=grace', world.url).href);
   await reads(tab, '! over the limit, in its grace', 'main');
+  const overOrNear = await tab.page.$$eval(
+    'main option',
+    options => options.find(({ innerText }) => innerText === 'over or near the limit')?.value,
+  );
+  await tab.go(new URL(`owners?state=${overOrNear}`, world.url).href);
+  await reads(tab, '! over the limit, in its grace', 'main');
   await tab.go(new URL('owners/alice', world.url).href);
   await reads(tab, 'grace until', 'main');
   t.same(await barriers(tab), []);

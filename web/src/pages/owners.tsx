@@ -34,9 +34,9 @@ const states = [
   ['over', 'over the limit'],
   ['grace', 'over the limit, in the grace'],
   ['near', 'near the limit'],
-  ['over,near', 'over or near the limit'],
+  ['over,grace,near', 'over or near the limit'],
   ['ok', 'OK'],
-] as const satisfies readonly (readonly [OwnerState | '' | 'over,near', string])[];
+] as const satisfies readonly (readonly [OwnerState | '' | 'over,grace,near', string])[];
 
 const types = [
   ['', 'any'],
