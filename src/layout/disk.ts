@@ -20,7 +20,6 @@ import {
   readdirSync,
   readlinkSync,
   type Stats,
-  statSync,
 } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
@@ -214,8 +213,6 @@ type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbol
 /** Character that Node shows for bytes that are not UTF-8. A name may also really contain it. */
 const replacement = '\ufffd';
 
-const attempts = 5;
-
 /**
  * Size from which a directory is read in pieces, so that a million entries are never in memory at once; most
  * file systems have some thousand entries in this size. Small directories would take twice as long in pieces.
@@ -230,7 +227,7 @@ const entriesPerPiece = 1024;
  */
 export function list(path: string, sizeBytes: number): Iterable<DirectoryEntry> {
   const location = encodePath(path);
-  return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
+  return (sizeBytes >= largeBytes ? listInPieces(location) : listWhole(location)) ?? listNames(path);
 }
 
 /** Returns null if the file system tells no types: one vanished entry would fail a whole piece. */
@@ -278,18 +275,16 @@ function decoded(entry: BufferEntry): DirectoryEntry {
   };
 }
 
-function listWhole(location: string | Buffer): readonly DirectoryEntry[] {
-  // Node queries the type of each entry if the file system does not tell it. An entry that vanishes
-  // meanwhile makes the listing fail with ENOENT, though the directory is there.
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return listOnce(location);
-    } catch (error) {
-      const code = systemCode(error);
-      if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
-      const isThere = statSync(location, { throwIfNoEntry: false })?.isDirectory() === true;
-      if (!isThere || attempt === attempts) throw error;
-    }
+/**
+ * Returns null if something is gone. Node queries the type of each entry if the file system does not tell it;
+ * if only an entry vanished meanwhile, the directory can still be listed by its names.
+ */
+function listWhole(location: string | Buffer): readonly DirectoryEntry[] | null {
+  try {
+    return listOnce(location);
+  } catch (error) {
+    if (absences.has(systemCode(error))) return null;
+    throw error;
   }
 }
 
@@ -298,6 +293,23 @@ function listOnce(location: string | Buffer): readonly DirectoryEntry[] {
   if (!entries.some(entry => entry.name.includes(replacement))) return entries;
   const raw = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
   return raw.map(decoded);
+}
+
+/**
+ * Queries the type of one entry after the other, so that callers see the progress. A vanished entry has no
+ * type.
+ */
+function* listNames(path: string): Generator<DirectoryEntry, void> {
+  for (const bytes of readdirSync(encodePath(path), { encoding: 'buffer' })) {
+    const name = decodePath(bytes);
+    const stats = lstatSync(encodePath(below(path, name)), { throwIfNoEntry: false });
+    yield {
+      name,
+      isFile: () => stats?.isFile() === true,
+      isDirectory: () => stats?.isDirectory() === true,
+      isSymbolicLink: () => stats?.isSymbolicLink() === true,
+    };
+  }
 }
 
 /** Tells whether this process may search a directory for names. */

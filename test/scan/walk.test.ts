@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
+import fs, {
   linkSync,
   mkdirSync,
   readdirSync,
@@ -8,8 +8,10 @@ import {
   rmSync,
   symlinkSync,
   truncateSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -232,6 +234,73 @@ t.test(`a directory of ${crowd} files is walked, and read in pieces`, { timeout:
   const [outcome] = await once(walker, 'message');
   t.match(outcome, { bytes: 2 * crowd, files: crowd, partial: false, unread: { count: 0 } });
 });
+
+/** A file system that tells no types of entries. */
+function mountTypeless(t: Test): string {
+  const folder = temporary(t);
+  const [image, at] = [join(folder, 'image'), join(folder, 'disk')];
+  mkdirSync(at);
+  writeFileSync(image, '');
+  truncateSync(image, 2 ** 25);
+  execFileSync('mke2fs', ['-q', '-t', 'ext2', '-N', '8192', '-O', '^filetype', image]);
+  execFileSync('mount', ['-o', 'loop', image, at]);
+  t.teardown(() => execFileSync('umount', [at]));
+  rmSync(join(at, 'lost+found'), { recursive: true });
+  return at;
+}
+
+/** Calls `before` with each path whose status is queried, by Node itself too, until the test is over. */
+function beforeStatus(t: Test, before: (path: string) => void): void {
+  const { lstatSync } = fs;
+  const replace = (next: typeof lstatSync): void => {
+    Object.assign(fs, { lstatSync: next });
+    syncBuiltinESMExports();
+  };
+  const watched = (...given: readonly unknown[]) => {
+    before(String(given[0]));
+    return Reflect.apply(lstatSync, fs, given);
+  };
+  // The cast is safe: every call is passed on unchanged.
+  replace(watched as typeof lstatSync);
+  t.teardown(() => replace(lstatSync));
+}
+
+t.test('a large directory without types shows progress while it is walked', async t => {
+  const root = mountTypeless(t);
+  const name = 'a-long-name-so-that-few-of-them-fill-many-blocks-'.repeat(4);
+  for (let n = 0; n < 4000; n++) writeFileSync(join(root, `${name}${n}`), 'ab');
+  mkdirSync(join(root, 'directory'));
+  fill(join(root, 'directory/file'), 3);
+  symlinkSync('directory', join(root, 'link'));
+  let queried = 0;
+  let most = 0;
+  beforeStatus(t, () => {
+    queried += 1;
+  });
+  const outcome = walk(request(root), new Cache(null), () => {
+    most = Math.max(most, queried);
+    queried = 0;
+  });
+  t.match(outcome, { bytes: 8003, files: 4001, directories: 2, partial: false, unread: { count: 0 } });
+  t.ok(most < 2500, `${most} entries were queried without a sign of progress`);
+});
+
+for (const files of [20, 2000]) {
+  t.test(`of a directory without types, files that vanish among ${files} take no others along`, async t => {
+    const root = mountTypeless(t);
+    const directory = join(root, 'directory');
+    const tail = 'x'.repeat(200);
+    for (let n = 0; n < files; n++) fill(join(directory, `stays-${n}-${tail}`), 10);
+    for (let n = 0; n < files / 2; n++) fill(join(directory, `goes-${n}-${tail}`), 1);
+    const gone = new Set<string>();
+    beforeStatus(t, path => {
+      if (!path.includes('/goes-') || gone.has(path)) return;
+      gone.add(path);
+      unlinkSync(path);
+    });
+    t.match(measured(root, { knownBytes: 1 }), { bytes: 10 * files, files, directories: 2, partial: false });
+  });
+}
 
 t.test('excluded names and units of their own inside are left out', async t => {
   const root = temporary(t);
