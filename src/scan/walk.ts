@@ -14,6 +14,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
+  directoryStatus,
   encodePath,
   entryAt,
   holdsRepositories,
@@ -218,10 +219,15 @@ function takeSteps(state: Walk): void {
 function takeStep(state: Walk, place: Place): void {
   state.pulse();
   state.directories += 1;
+  const { entries } = state;
   try {
     visit(state, place);
   } catch (error) {
-    addUnread(state, place, error);
+    const code = systemCode(error);
+    // One vanished entry can make a later piece of a listing fail, though the directory is there.
+    if (code === 'ENOENT' && state.entries > entries && directoryStatus(place.path) !== null)
+      addUnreadPlace(state, place, code, place.role);
+    else addUnread(state, place, error);
   }
 }
 

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs, {
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -249,20 +250,24 @@ function mountTypeless(t: Test): string {
   return at;
 }
 
+/** Replaces a function of node:fs, for Node itself too, until the test is over. */
+function replaceCall(t: Test, name: 'lstatSync' | 'opendirSync', call: (...given: never[]) => unknown): void {
+  const replace = (next: unknown): void => {
+    Object.assign(fs, { [name]: next });
+    syncBuiltinESMExports();
+  };
+  const usual = fs[name];
+  t.teardown(() => replace(usual));
+  replace(call);
+}
+
 /** Calls `before` with each path whose status is queried, by Node itself too, until the test is over. */
 function beforeStatus(t: Test, before: (path: string) => void): void {
   const { lstatSync } = fs;
-  const replace = (next: typeof lstatSync): void => {
-    Object.assign(fs, { lstatSync: next });
-    syncBuiltinESMExports();
-  };
-  const watched = (...given: readonly unknown[]) => {
+  replaceCall(t, 'lstatSync', (...given) => {
     before(String(given[0]));
     return Reflect.apply(lstatSync, fs, given);
-  };
-  // The cast is safe: every call is passed on unchanged.
-  replace(watched as typeof lstatSync);
-  t.teardown(() => replace(lstatSync));
+  });
 }
 
 t.test('a large directory without types shows progress while it is walked', async t => {
@@ -301,6 +306,29 @@ for (const files of [20, 2000]) {
     t.match(measured(root, { knownBytes: 1 }), { bytes: 10 * files, files, directories: 2, partial: false });
   });
 }
+
+t.test('a directory is unread if the system calls it gone while it is there', async t => {
+  const root = temporary(t);
+  const directory = join(root, 'directory');
+  for (let n = 0; n < 400; n++) fill(join(directory, `${n}-${'x'.repeat(200)}`), 10);
+  const { opendirSync } = fs;
+  // NFS tells some types and not others: a vanished entry then fails a later piece.
+  replaceCall(t, 'opendirSync', (...given) => {
+    const opened: fs.Dir = Reflect.apply(opendirSync, fs, given);
+    let entries = 0;
+    const readSync = () => {
+      entries += 1;
+      return entries > 100 ? lstatSync(join(root, 'vanished')) : opened.readSync();
+    };
+    return { readSync, closeSync: () => opened.closeSync() };
+  });
+  t.match(measured(root, { knownBytes: 4000 }), {
+    bytes: 4000,
+    files: 100,
+    partial: true,
+    unread: { count: 1, first: [{ path: directory, error: 'ENOENT' }] },
+  });
+});
 
 t.test('excluded names and units of their own inside are left out', async t => {
   const root = temporary(t);
