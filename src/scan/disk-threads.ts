@@ -41,7 +41,7 @@ interface DiskThreadsOptions {
   readonly workers: number;
   /** The code of threads, if it is not the usual one. */
   readonly code?: Readonly<Partial<Record<ThreadName, URL | undefined>>>;
-  /** Number of threads for questions with a deadline. */
+  /** Number of threads for questions with a deadline, besides those that hang. */
   readonly most?: number;
   /** Milliseconds that an idle thread stays for the next question. */
   readonly restMs?: number;
@@ -81,6 +81,8 @@ const endMs = 1000;
 const slowMs = 50;
 /** Limit of threads that questions with a deadline may take at one file system. */
 const mostImpatient = 2;
+/** The limit of hanging threads is this many times that of the others. */
+const hangingFactor = 4;
 /** Number of disks that may hang one after the other before a question is given up. */
 const mostHangs = 8;
 const looksEach = 10;
@@ -121,7 +123,8 @@ export class DiskThreads {
     path: string | null,
     deadlineMs: number,
   ): Promise<Answered<Ask>> {
-    if (this.#isClosed || this.hanging >= this.#most) throw notReady(path, ': the disk does not answer');
+    if (this.#isClosed || this.hanging >= this.#mostHanging)
+      throw notReady(path, ': the disk does not answer');
     const { promise, resolve, reject: fail } = Promise.withResolvers<Answered<Ask>>();
     const put: Urgent['put'] = async thread =>
       resolve(await thread.ask(ask, given, this.#places(mostImpatient)));
@@ -261,6 +264,10 @@ export class DiskThreads {
     return this.#options.most ?? usualMost;
   }
 
+  get #mostHanging(): number {
+    return hangingFactor * this.#most;
+  }
+
   /** Sends waiting questions to threads, as far as there are any. */
   #advance(): void {
     for (const urgent of this.#queue) {
@@ -272,7 +279,8 @@ export class DiskThreads {
         );
       } else if (where === null || this.#askedAt(where) + this.#leftAt(where) < mostImpatient) {
         const isWaitedFor = [...this.#begun].some(({ isSlow }) => !isSlow);
-        if (this.#isClosed || isWaitedFor || this.#begun.size + this.hanging >= this.#most) return;
+        const most = Math.min(this.#most, this.#mostHanging - this.hanging);
+        if (this.#isClosed || isWaitedFor || this.#begun.size >= most) return;
         this.#queue.delete(urgent);
         void this.#put(urgent);
       }

@@ -133,17 +133,29 @@ t.test('a disk that hangs keeps nobody waiting beyond the deadline, and no other
   t.match(await locate('alice/store/file', 60_000), { found: 'unit' });
 });
 
-t.test('where all clients hang every question is told so at once, until one comes back', async t => {
-  const { locate, threads, hangingAt } = hangingWorld(t, 2);
-  const places = [hangingAt('alice/store/one-'), hangingAt('alice/store/other-')];
+/** A world in which so many threads have been left at as many places. */
+async function hungWorld(t: Test, most: number, count: number) {
+  const hanging = hangingWorld(t, most);
+  const { locate, threads } = hanging;
+  const places = Array.from({ length: count }, (_, n) => hanging.hangingAt(`alice/store/${n}-`));
   for (const [index, { path }] of places.entries()) {
     // A thread that is only being started when the deadline comes does not hang.
     do await t.rejects(locate(path, 500), { code: 'not_ready' });
     while (threads.hanging <= index);
   }
-  t.equal(threads.hanging, 2);
+  t.equal(threads.hanging, count);
+  return { locate, threads, places };
+}
+
+t.test('disks that hang, such as those of one server, take no threads from the others', async t => {
+  const { locate } = await hungWorld(t, 2, 2);
+  t.match(await locate('alice/store', 60_000), { found: 'unit' });
+});
+
+t.test('where too many threads hang every question is told so at once, until one comes back', async t => {
+  const { locate, threads, places } = await hungWorld(t, 1, 4);
   await t.rejects(locate('alice/store', 60_000), { code: 'not_ready', message: /does not answer/ });
   await places[0]?.letGo();
-  while (threads.hanging === 2) await new Promise(setImmediate);
+  while (threads.hanging === 4) await new Promise(setImmediate);
   t.match(await locate('alice/store', 60_000), { found: 'unit' });
 });
