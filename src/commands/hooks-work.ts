@@ -296,7 +296,8 @@ async function found(act: HooksTask['act'], roots: readonly string[], options: H
   }
   if (workingCopies.length > mostNamed)
     tellNote(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
-  const isWhole = !unread.some(({ path }) => places.includes(path));
+  const named = await Promise.all(places.map(place => realpath(place).catch(() => place)));
+  const isWhole = !unread.some(({ path }) => places.includes(path) || named.includes(path));
   if (repositories.length > 0 || (act === 'install' && (await areNewForges(places))))
     return { repositories, isWhole };
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);

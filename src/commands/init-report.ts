@@ -78,7 +78,7 @@ export function nextCommands(
 /** The command that starts the worker. A socket that is open already has the group of before the drop-in. */
 function startWorker({ user, units, kept }: NewWorker, config: string): string {
   if (units.length + kept.length > 0)
-    return 'systemctl daemon-reload && systemctl restart softquota-trusted.socket softquota && systemctl enable --now softquota-worker';
+    return 'systemctl daemon-reload && systemctl restart softquota-trusted.socket softquota && systemctl enable softquota-worker && systemctl restart softquota-worker';
   const command = `softquota worker${config}`;
   return process.geteuid?.() === 0 ? `runuser -u ${shellQuoted(user)} -- ${command}` : command;
 }

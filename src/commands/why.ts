@@ -172,7 +172,7 @@ export const addReclaim = apiCommand<readonly ReclaimRun[]>('reclaim [repository
   status: runs => (runs.some(({ state }) => state === 'failed') ? exitCodes.refused : exitCodes.done),
 });
 
-const onlyTheFirst = `Those were the ${formatCount(mostReclaims)} repositories with the most unreachable data. For the others, if there are any: softquota reclaim`;
+const onlyTheFirst = `Those were the ${formatCount(mostReclaims)} repositories with the most unreachable data. For others, run it again after [reclaim] EXPIRE.`;
 
 async function collect(client: DaemonClient, repository: string | undefined): Promise<readonly ReclaimRun[]> {
   const body = repository === undefined ? {} : { repository };

@@ -74,6 +74,7 @@ const mostReclaims = 50;
 const mostFailing = 100;
 const noWorker =
   'no worker runs on this host: start softquota worker as the user that git runs as (systemctl enable --now softquota-worker)';
+const tooMany = 'many collections wait already: ask again when some of them have ended';
 const nothingMeasured =
   'the worker has measured no repository yet: ask again later, and set [reclaim] RUN = measure or gc if it is never';
 
@@ -209,6 +210,7 @@ export class Space implements SpaceService {
     const running = this.#runs.find(run => run.path === path && run.state === 'running');
     if (running !== undefined) return shown(running);
     if (!this.#options.link.isHere) throw new SoftquotaError('not_ready', noWorker);
+    if (this.#toReclaim.length >= mostRuns - mostReclaims) throw new SoftquotaError('not_ready', tooMany);
     const id = ++this.#lastRun;
     const unknown = { freed_bytes: null, unreachable_bytes: null, message: null };
     const begun = { id, path, repository, state: 'running', ...unknown } as const;

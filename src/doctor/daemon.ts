@@ -109,7 +109,8 @@ function groupOfUsers(socket: string): number | undefined {
 function hiding(path: string, { trustedSocket, dataPath }: Server): string {
   // DATA_PATH belongs to the daemon's user.
   const uid = statusOf(dataPath)?.uid;
-  if (uid === undefined) return commandLine('chmod', 'o-rwx', path);
+  // Without the socket nobody knows whether there is a worker, which must go on reading the file.
+  if (uid === undefined || statusOf(trustedSocket) === null) return commandLine('chmod', 'o-rwx', path);
   const gid = groupOfUsers(trustedSocket);
   const group = gid === undefined ? '' : `:${groupName(gid)}`;
   const owner = `${userName(uid) ?? uid}${group}`;

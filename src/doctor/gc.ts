@@ -11,7 +11,7 @@ import { readIniText } from '../forge/index.ts';
 import { andWorker } from '../health/index.ts';
 import { configValue, encodePath } from '../layout/index.ts';
 import { counted, formatCount, printable } from '../text.ts';
-import { asUser, type HostContext, type Installation, type Report, setKey } from './installation.ts';
+import { asUser, type HostContext, type Installation, type Report, setKey, worker } from './installation.ts';
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
@@ -80,7 +80,9 @@ export function checkCollection(
   });
   if (found.length === 0 || (forge !== null && collectsByCron(forge.configFile)) || isScheduled(places))
     return;
-  const mend = andWorker(setKey(installation, 'reclaim', 'RUN', 'gc', 'restart'));
+  const { file } = installation.loaded.config;
+  const set = setKey(installation, 'reclaim', 'RUN', 'gc', 'restart');
+  const mend = andWorker(set, worker(file, 'systemctl restart softquota-worker'));
   for (const [cause, [first, ...others]] of Map.groupBy(found, ({ switchedOff }) => switchedOff)) {
     const path = printable(first?.repository.path ?? '');
     const more = counted(others.length, 'other repository', 'other repositories');

@@ -104,7 +104,7 @@ function reload(file: string | null): string {
 }
 
 /** The unit of the worker is for the same configuration as the daemon's. */
-function worker(file: string | null, command: string): string {
+export function worker(file: string | null, command: string): string {
   if (isSupervised(file)) return command;
   return command.includes('restart') ? 'restart the worker' : 'start the worker';
 }

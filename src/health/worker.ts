@@ -75,8 +75,8 @@ function held({ state, silentMs }: ObservedWorker, now: number): Finding[] {
 }
 
 /** Completes a mend that sets a key in `[reclaim]`: daemon and worker read it at their start. */
-export function andWorker(mend: string): string {
-  return `${mend}, and the worker: ${restart}`;
+export function andWorker(mend: string, command = restart): string {
+  return `${mend}, and the worker: ${command}`;
 }
 
 /** Less garbage is no finding. */

@@ -53,6 +53,7 @@ interface GraceStart {
 
 /** Wakes up at least this often, since somebody may set the clock. */
 const longestWaitMs = 60_000;
+const hourMs = 3_600_000;
 const mostAtOnce = 1000;
 
 const kinds = [graceKind, poolGraceKind] as const;
@@ -68,6 +69,7 @@ export class OwnerGraces {
   #loop: ReconcileLoop | null = null;
   #isTurn: () => boolean = () => true;
   #timer: NodeJS.Timeout | undefined;
+  #hourly: NodeJS.Timeout | undefined;
   /** Ends up to this time have been announced. */
   #endedUntil = 0;
   /** The last reason why graces could not be written: the same reason is logged only once. */
@@ -114,6 +116,8 @@ export class OwnerGraces {
       onFailed: error => this.#failed(error),
     });
     this.#loop.start();
+    // A grace of a wrong clock begins anew once the clock is steady.
+    this.#hourly = setInterval(() => this.#loop?.reconcileAll(), hourMs).unref();
   }
 
   takeTurn(): void {
@@ -142,6 +146,7 @@ export class OwnerGraces {
     await this.#loop?.close();
     this.#loop = null;
     clearTimeout(this.#timer);
+    clearInterval(this.#hourly);
   }
 
   get #isSet(): boolean {

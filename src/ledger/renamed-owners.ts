@@ -37,11 +37,13 @@ export function renamedOwners({
   const newcomers = [...owners.all]
     .filter(({ key, since }) => since >= first.at - dayMs && units.unitCountOf(key) > 0)
     .sort((a, b) => a.since - b.since);
+  const groupsOf = new Map<number, readonly string[]>();
   let next = 0;
   return left.flatMap(({ name, groups, at }) => {
     while ((newcomers[next]?.since ?? at) < at) next += 1;
     for (const { id, name: to } of nearestFirst(newcomers, next, at)) {
-      const others = assignedGroups(snapshot, id);
+      const others = groupsOf.get(id) ?? assignedGroups(snapshot, id);
+      groupsOf.set(id, others);
       if (groups.some(group => !others.includes(group))) return [findingOf(name, groups, to)];
     }
     return [];

@@ -1,11 +1,12 @@
 /**
- * Tells whether the wall clock has run like the monotonic clock for an hour. A clock that is wrong for a
+ * Tells whether the wall clock has run like the monotonic clock for about an hour. A clock that is wrong for a
  * moment is corrected by then, so code that ends or deletes something for good waits for it.
  */
 
 import type { Clock } from './options.ts';
 
-const steadyMs = 3_600_000;
+/** A little less than an hour, so that what looks each hour finds it. */
+const steadyMs = 59 * 60_000;
 /** A clock that is set by less ends and deletes nothing that matters. */
 const toleratedMs = 300_000;
 

@@ -4,6 +4,7 @@
  * Does not write unchanged documents: the change set has only the difference, however large the policy is.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Kind, type Snapshot } from '../documents/index.ts';
 import { FaultList } from '../errors.ts';
 import {
@@ -57,7 +58,12 @@ function* replaceRules(changes: ChangeSet, rules: readonly Rule[]): Work<readonl
   }
   return [
     ...listedTwice('rules', rules),
-    ...rules.flatMap((rule, index) => ruleFaults(rule).map(fault => `rules.${index}.${fault}`)),
+    ...rules.flatMap((rule, index) => {
+      // A stored rule may be older than what is expected of rules now.
+      const stored = before.get(rule.name);
+      if (stored !== undefined && isDeepStrictEqual(stored, ruleDocument(rule, stored.place))) return [];
+      return ruleFaults(rule).map(fault => `rules.${index}.${fault}`);
+    }),
   ];
 }
 

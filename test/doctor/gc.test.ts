@@ -44,7 +44,7 @@ t.test('where it is switched off the place is told, once for all repositories', 
       severity: 'notice',
       message: `${first} and 1 other repository: nothing collects garbage, so what is deleted is never freed: ${places.systemConfig} has gc.auto = 0, and no worker does it`,
       mend: new RegExp(
-        `^in ${app} set \\[reclaim\\] RUN = gc; then .*restart .*, and the worker: systemctl restart softquota-worker$`,
+        `^in ${app} set \\[reclaim\\] RUN = gc; then .*restart .*, and the worker: restart the worker$`,
       ),
     },
   ]);

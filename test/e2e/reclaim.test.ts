@@ -170,6 +170,6 @@ t.test('people read that more repositories may have garbage than one reclaim tak
   t.equal(await said(1), '/srv/1.git: 1 kB freed\n');
   t.match(
     await said(1000),
-    /\nThose were the 1,000 .* For the others, if there are any: softquota reclaim\n$/,
+    /\nThose were the 1,000 .* For others, run it again after \[reclaim\] EXPIRE\.\n$/,
   );
 });

@@ -12,9 +12,11 @@ import {
   Policy,
   policyKinds,
   replacePolicy,
+  ruleKind,
   rulesIn,
   setGroups,
 } from '../../src/policy/index.ts';
+import { ruleDocument } from '../../src/policy/rules.ts';
 import type { Rule } from '../../src/quota/index.ts';
 import { runToEnd } from '../../src/slices.ts';
 
@@ -212,6 +214,19 @@ t.test('every fault is named by where it stands', async t => {
         'groups.1.rules.1.name: there is listed twice',
     },
   );
+});
+
+t.test('a stored rule that would be refused today keeps no other from being changed', t => {
+  const old: Rule = { name: 'old', limitBytes: 1, subjects: ['size:all'], per: 'repository', graceMs: 1000 };
+  const other: Rule = { name: 'other', limitBytes: 1, subjects: ['size:all'] };
+  const store = new DocumentsInForce(policyKinds, []);
+  const stored = store.changeSet();
+  stored.put(ruleKind, 'old', ruleDocument(old, 0));
+  store.apply(stored);
+  put(store.changeSet(), { rules: [old, other], groups: [] });
+  const changed = { ...old, limitBytes: 2 };
+  t.throws(() => put(store.changeSet(), { rules: [changed], groups: [] }), /rules\.0\.grace: expected none/);
+  t.end();
 });
 
 t.test('ten thousand rules in a thousand groups of a hundred thousand owners take no long time', async t => {

@@ -80,7 +80,7 @@ export async function inspectPlace(
     const inFolder = look(folder, folderFile);
     const previous = look(folder, previousFile);
     const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
-    const delegates = runsFolder(hooks, name, main);
+    const delegates = runsFolder(name, main);
     const isForeign = main.kind === 'file' && !isOurs(name, main);
     // Our hook in the folder may be from the template of a forge that has not written its own hooks yet.
     const isForgeNow = isForge || isOurs(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
@@ -101,32 +101,34 @@ const absent: BoundedFile = { kind: 'absent' };
 export function isGogs(hooks: Folder): boolean {
   const [name] = hookNames;
   const entry = hooks.entry(name);
-  if (entry.kind !== 'file' || isOurs(name, entry) || namesFolder(hooks, name, entry.bytes)) return false;
+  if (entry.kind !== 'file' || isOurs(name, entry) || namesFolder(name, entry.bytes)) return false;
   return /\bhook --config=/.test(entry.bytes.toString('latin1'));
 }
 
 /** An absolute path of a directory at the beginning of a word. */
-const absolutePlace = String.raw`(?<at>(?<=(?:^|[\s=(;:])["']?)\/[^\s"'\`$]*\/)?["']?`;
+const absolutePlace = String.raw`(?<at>(?<=(?:^|[\s=(;:])["']?)(?:~|\$\{?HOME\}?)?\/[^\s"'\`$]{0,300}\/)?["']?`;
 /** The folder's name built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
-const builtName = String.raw`\$(?:\{0##\*\/\}"*|[^/\n]*)\.d\/`;
+const builtName = String.raw`\$(?:\w{1,100}|\{\w{1,100}\}|\([^()\n]{0,100}\)|\{0##\*\/\})"*\.d\/`;
 
 /** Tells whether this is a foreign hook that runs the folder `NAME.d` itself, as hooks of forges do. */
-function runsFolder(hooks: Folder, name: HookName, entry: BoundedFile): boolean {
+function runsFolder(name: HookName, entry: BoundedFile): boolean {
   const isForeign = entry.kind === 'file' && isExecutable(entry) && !isOurs(name, entry);
-  return isForeign && namesFolder(hooks, name, entry.bytes);
+  return isForeign && namesFolder(name, entry.bytes);
 }
 
-/** Tells whether a script names its folder `NAME.d`, and not one of that name in another place. */
-function namesFolder(hooks: Folder, name: HookName, content: Buffer): boolean {
-  const pattern = new RegExp(`${absolutePlace}(?:${name}\\.d(?![\\w.-])|${builtName})`);
-  // A repository may have several absolute paths, by links above it.
-  const ownEnd = `/${hooks.path.split('/').slice(-2).join('/')}/`;
+/**
+ * Tells whether a script names its folder `NAME.d`, and not one of that name in another place. If a hook that
+ * runs its folder were moved there, it would run itself.
+ */
+function namesFolder(name: HookName, content: Buffer): boolean {
+  const pattern = new RegExp(`${absolutePlace}(?:${name}\\.d(?![\\w.-])|${builtName})`, 'g');
   return content
     .toString('latin1')
     .split('\n')
     .some(line => {
-      const found = /^\s*#/.test(line) ? null : pattern.exec(line);
-      return found !== null && (found.groups?.at ?? ownEnd).endsWith(ownEnd);
+      if (/^\s*#/.test(line) || (/^\s*(?:echo|printf|logger)\b/.test(line) && !line.includes('.d/')))
+        return false;
+      return [...line.matchAll(pattern)].some(({ groups }) => groups?.at?.endsWith('/hooks/') ?? true);
     });
 }
 

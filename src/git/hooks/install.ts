@@ -178,14 +178,22 @@ function mustHaveRoomForPrevious(place: HookPlace): void {
   );
 }
 
-/** Tells whether a script uses the path or the name by which it was run. */
+/** Tells whether a script finds files by the path or the name by which it was run. */
 function usesOwnPath(content: Buffer): boolean {
   const script = content.toString('latin1');
-  return script.startsWith('#!') && ownPath.test(script);
+  return (
+    script.startsWith('#!') && script.split('\n').some(line => !/^\s*#/.test(line) && ownPath.test(line))
+  );
 }
 
-const ownPath =
-  /^[^#\n]*(?:\b(?:dir|base|path)name\b[^\n]*\$\{?0|\$\{0[%#]|\bBASH_SOURCE\b|\b__file__\b|\b__FILE__\b|\b__dir__\b|\bFindBin\b)/m;
+const ownPath = new RegExp(
+  [
+    String.raw`\b(?:dirname|realpath|readlink)\s{1,9}(?:-\S{1,20}\s{1,9}){0,3}["']?\$\{?0\b`,
+    String.raw`\$\{0%`,
+    String.raw`(?:\bcase\s{1,9}["']?|\/["']?)(?:\$\{0##|\$\(basename\s{1,9}["']?\$\{?0\b)`,
+    String.raw`\b(?:BASH_SOURCE|__file__|__FILE__|__dir__|FindBin)\b`,
+  ].join('|'),
+);
 
 async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const { hooks, name, below, main, delegates, inFolder, previous } = place;

@@ -108,6 +108,9 @@ t.test('a hook that finds files beside itself is not moved, and what to do is sa
     `. "\${0%/*}/lib.sh"`,
     'exec "/opt/githooks/$(basename "$0")"',
     `cd "$(dirname "\${BASH_SOURCE[0]}")"`,
+    '[ $# -gt 0 ] && . $(dirname $0)/lib',
+    'here=$(readlink -f "$0")',
+    'case $(basename "$0") in pre-receive) exec /opt/check ;; esac',
   ]) {
     await server.file(at('hooks/pre-receive'), `#!/bin/bash\n${line}\n`);
     const before = await snapshot(repository);
@@ -116,8 +119,16 @@ t.test('a hook that finds files beside itself is not moved, and what to do is sa
     ]);
     t.same(await snapshot(repository), before);
   }
-  await server.file(at('hooks/pre-receive'), '#!/bin/sh\n# dirname "$0" was here\nexit 0\n');
-  t.match(await install(), [pre({ did: 'installed', previous: 'hooks/pre-receive.d/50-previous' })]);
+  for (const line of [
+    '# dirname "$0" was here',
+    'logger -t "$(basename "$0")" hello',
+    "basename x | awk '{print $0}'",
+    'dirname '.repeat(100_000),
+  ]) {
+    await server.file(at('hooks/pre-receive'), `#!/bin/sh\n${line}\n`);
+    t.match(await install(), [pre({ did: 'installed', previous: 'hooks/pre-receive.d/50-previous' })]);
+    await removeHooks([repository]);
+  }
 });
 
 t.test('a hook that names pre-receive.d of another place runs none of ours', async t => {
@@ -134,13 +145,19 @@ t.test('a hook that names pre-receive.d of another place runs none of ours', asy
     '# once this was pre-receive.d',
     'exec /opt/hooks/pre-receive.default',
     'exec pre-receive.disabled',
+    'echo "see pre-receive.d"',
+    'ls "$HOME/x/pre-receive.d" ~/x/pre-receive.d',
+    'for f in $(cat conf.d/x); do :; done',
+    '$'.repeat(1_000_000),
+    ':/'.repeat(500_000),
   ])
-    t.equal(await runs(line), 'hooks/pre-receive', line);
+    t.equal(await runs(line), 'hooks/pre-receive', line.slice(0, 50));
   for (const line of [
     'for h in hooks/pre-receive.d/*; do "$h"; done',
     'for h in "$GIT_DIR"/hooks/pre-receive.d/*; do "$h"; done',
     `for h in ${at('hooks/pre-receive.d')}/*; do "$h"; done`,
-    'for h in "/else/where/app.git/hooks/pre-receive.d/"*; do "$h"; done',
+    'for h in "/else/where/current/hooks/pre-receive.d/"*; do "$h"; done',
+    'for d in /etc/git/pre-receive.d hooks/pre-receive.d; do run-parts $d; done',
     'exec run-parts "$(dirname "$0")/pre-receive.d"',
     `for h in \${0##*/}.d/*; do "$h"; done`,
   ])

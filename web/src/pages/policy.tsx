@@ -4,6 +4,7 @@
  */
 
 import { useQuery } from '@tanstack/preact-query';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { counted } from '../../../src/text.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
@@ -199,19 +200,22 @@ function TestPolicy() {
       </div>
       {tried?.text === text && read?.ok && (
         <>
-          <EffectOf key={tried.inForce.version} policy={read.policy} />
-          <div class="actions">
-            <Button look="danger" onClick={() => setImporting(true)}>
-              Apply this policy
-            </Button>
-          </div>
+          <EffectOf policy={read.policy} version={tried.inForce.version}>
+            <div class="actions">
+              <Button look="danger" onClick={() => setImporting(true)}>
+                Apply this policy
+              </Button>
+            </div>
+          </EffectOf>
           {isImporting && (
             <Import
               policy={read.policy}
               inForce={tried.inForce}
               onClose={isDone => {
                 setImporting(false);
-                if (isDone) setText('');
+                if (!isDone) return;
+                setText('');
+                setTried(null);
               }}
             />
           )}
@@ -221,9 +225,21 @@ function TestPolicy() {
   );
 }
 
-function EffectOf({ policy }: { policy: Read }) {
-  const trial = useQuery(trialQuery(trialOf(policy)));
-  return <Effect trial={trial} isCurrent={!trial.isPending} />;
+interface EffectProps {
+  readonly policy: Read;
+  readonly version: string;
+  /** Shown below the effect, once it is there. */
+  readonly children: ComponentChildren;
+}
+
+function EffectOf({ policy, version, children }: EffectProps) {
+  const trial = useQuery(trialQuery(trialOf(policy), version));
+  return (
+    <>
+      <Effect trial={trial} isCurrent={!trial.isPending} />
+      {!trial.isPending && children}
+    </>
+  );
 }
 
 interface ImportProps {

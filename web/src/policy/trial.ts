@@ -6,9 +6,10 @@ import { ask } from '../api/ask.ts';
 
 const namedOwners = 20;
 
-export const trialQuery = (draft: DraftPolicy) =>
+/** `version`: of the policy in force that the effect is compared with, where that matters. */
+export const trialQuery = (draft: DraftPolicy, version?: string) =>
   queryOptions({
-    queryKey: ['trial', draft],
+    queryKey: ['trial', draft, version],
     queryFn: ({ signal }) =>
       ask<Simulation>(['admin', 'quota', 'simulate'], {
         method: 'POST',
