@@ -105,10 +105,9 @@ export function isGogs(hooks: Folder): boolean {
   return /\bhook --config=/.test(entry.bytes.toString('latin1'));
 }
 
-/** An absolute path of a directory at the beginning of a word. */
-const absolutePlace = String.raw`(?<at>(?<=(?:^|[\s=(;:])["']?)(?:~|\$\{?HOME\}?)?\/[^\s"'\`$]{0,300}\/)?["']?`;
 /** The folder's name built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
-const builtName = String.raw`\$(?:\w{1,100}|\{\w{1,100}\}|\([^()\n]{0,100}\)|\{0##\*\/\})"*\.d\/`;
+const builtName = /\$(?:\w{1,100}|\{\w{1,100}\}|\([^()]{0,100}\)|\{0##\*\/\})"?\.d\//g;
+const literalName = /(?:pre|post)-receive\.d(?![\w.-])/g;
 
 /** Tells whether this is a foreign hook that runs the folder `NAME.d` itself, as hooks of forges do. */
 function runsFolder(name: HookName, entry: BoundedFile): boolean {
@@ -121,15 +120,24 @@ function runsFolder(name: HookName, entry: BoundedFile): boolean {
  * runs its folder were moved there, it would run itself.
  */
 function namesFolder(name: HookName, content: Buffer): boolean {
-  const pattern = new RegExp(`${absolutePlace}(?:${name}\\.d(?![\\w.-])|${builtName})`, 'g');
-  return content
-    .toString('latin1')
-    .split('\n')
-    .some(line => {
-      if (/^\s*#/.test(line) || (/^\s*(?:echo|printf|logger)\b/.test(line) && !line.includes('.d/')))
-        return false;
-      return [...line.matchAll(pattern)].some(({ groups }) => groups?.at?.endsWith('/hooks/') ?? true);
-    });
+  const lines = content.toString('latin1').split('\n');
+  return lines.some(line => {
+    if (/^\s*#/.test(line) || (/^\s*(?:echo|printf|logger)\b/.test(line) && !line.includes('.d/')))
+      return false;
+    const named = [...line.matchAll(literalName)].filter(([found]) => found.startsWith(name));
+    return [...named, ...line.matchAll(builtName)].some(({ index }) =>
+      isOwnPlace(line.slice(Math.max(0, index - longestPlace), index)),
+    );
+  });
+}
+
+const longestPlace = 300;
+
+/** Tells whether what stands before the folder's name in its word is no absolute path of another place. */
+function isOwnPlace(before: string): boolean {
+  const [place = ''] = before.split(/[\s=(;:]/).slice(-1);
+  const path = place.replaceAll(/["']/g, '');
+  return !/^(?:~|\$\{?HOME\}?)?\//.test(path) || path.endsWith('/hooks/');
 }
 
 /** Tells whether the owner may execute the file; git skips a hook that its user may not execute. */

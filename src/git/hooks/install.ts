@@ -186,14 +186,8 @@ function usesOwnPath(content: Buffer): boolean {
   );
 }
 
-const ownPath = new RegExp(
-  [
-    String.raw`\b(?:dirname|realpath|readlink)\s{1,9}(?:-\S{1,20}\s{1,9}){0,3}["']?\$\{?0\b`,
-    String.raw`\$\{0%`,
-    String.raw`(?:\bcase\s{1,9}["']?|\/["']?)(?:\$\{0##|\$\(basename\s{1,9}["']?\$\{?0\b)`,
-    String.raw`\b(?:BASH_SOURCE|__file__|__FILE__|__dir__|FindBin)\b`,
-  ].join('|'),
-);
+const ownPath =
+  /\b(?:dirname|realpath|readlink)\s{1,9}(?:-\S{1,20}\s{1,9}){0,3}["']?\$\{?0\b|\$\{0%|(?:\bcase\s{1,9}|\/)["']?(?:\$\{0##|\$\(basename\s{1,9}["']?\$\{?0\b)|\b(?:BASH_SOURCE|__file__|__FILE__|__dir__|FindBin)\b/;
 
 async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const { hooks, name, below, main, delegates, inFolder, previous } = place;

@@ -75,8 +75,8 @@ export async function askStretch<Entry>(
 
 /** Returns the query of the address of another page; undefined if there is no such page. */
 function linked(response: Response, relation: 'next' | 'prev'): URLSearchParams | undefined {
-  const links = response.headers.get('Link') ?? '';
-  const address = new RegExp(`<([^<>]*)>; rel="${relation}"`).exec(links)?.[1];
+  const links = (response.headers.get('Link') ?? '').matchAll(/<([^<>]*)>; rel="([a-z]+)"/g);
+  const [, address] = [...links].find(([, , rel]) => rel === relation) ?? [];
   return address === undefined ? undefined : new URL(address).searchParams;
 }
 
