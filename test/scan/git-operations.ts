@@ -6,7 +6,15 @@
 import { throws } from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Ground } from './git-ground.ts';
 import { fill } from './world.ts';
@@ -48,6 +56,16 @@ function fillAnew(path: string, bytes: number): void {
 function fanOutOf({ path }: Ground): string {
   const [first = ''] = readdirSync(path('objects')).filter(name => /^[0-9a-f]{2}$/.test(name));
   return first;
+}
+
+/** A directory for objects that has none, so that one more leaves it empty when it goes. */
+function emptyFanOut({ path }: Ground): string {
+  const names = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+  const isEmpty = (name: string) =>
+    !existsSync(path('objects', name)) || readdirSync(path('objects', name)).length === 0;
+  const name = names.findLast(isEmpty);
+  if (name === undefined) throw new Error('all directories have objects');
+  return name;
 }
 
 /** Two objects that nothing refers to in one directory, of which one is old. */
@@ -157,7 +175,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   ),
   'prune that empties a directory': bySignature(
     ({ git }) => git('prune', '--expire=now'),
-    ground => ground.git('hash-object', '-w', contentNamed(ground, 'fe')),
+    ground => ground.git('hash-object', '-w', contentNamed(ground, emptyFanOut(ground))),
   ),
   'update-ref: a new ref': bySignature(({ git }) => git('update-ref', 'refs/heads/new', 'refs/heads/main')),
   'update-ref: one that moves': bySignature(({ git }) =>
