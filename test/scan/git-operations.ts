@@ -215,7 +215,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   'prune-packed': bySignature(
     ({ git }) => git('prune-packed', '-q'),
     ground => {
-      // What nothing reaches is in no pack, and would keep the directories from going.
+      // Unreachable objects are in no pack, and would keep the directories from going.
       ground.git('prune', '--expire=now');
       push(ground);
       ground.git('repack', '-q');
