@@ -31,8 +31,8 @@ const attempts = 3;
 
 /**
  * The longest turn of the event loop while something is done, in milliseconds of processor time. If it is not
- * under `boundMs`, `act` is called again, up to three times in all, and the least one is returned: a busy host
- * lengthens a turn now and then, but work that is not cut into slices is long each time.
+ * under `boundMs`, `act` is called again, up to three times in all, and the least one is returned: a busy
+ * host lengthens a turn now and then, but work that is not cut into slices is long each time.
  */
 export async function longestTurn(boundMs: number, act: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;

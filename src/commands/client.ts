@@ -44,7 +44,7 @@ export function isByUrl(): boolean {
 
 export function adminClient(config: () => Config): DaemonClient {
   const url = process.env.SOFTQUOTA_URL ?? '';
-  if (!isByUrl()) return localAdminClient(config());
+  if (url === '') return localAdminClient(config());
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     const message = 'SOFTQUOTA_URL: expected an address such as https://git.example/quota/';
     throw new SoftquotaError('usage', message);

@@ -42,8 +42,9 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
   const programs = options.programs === undefined ? [] : await git.writePrograms(options.programs, wanted);
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
-  const target = isNothing ? { repositories: [], isWhole: true } : await targetOf('install', roots, options);
-  const shared = 'gitolite' in target ? await git.distributeHooks(target.gitolite, wanted) : null;
+  const nothing: Target = { repositories: [], isWhole: true };
+  const target = isNothing ? nothing : await targetOf('install', roots, options);
+  const shared = target.gitolite ? await git.distributeHooks(target.gitolite, wanted) : null;
   const repositories = shared?.repositories ?? (await git.installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
   const forges = await git.writeForgeTemplates(places, repositories, wanted, repositories.length === 0);
@@ -144,7 +145,7 @@ async function status(roots: readonly string[], options: HooksOptions): Promise<
   /** The socket that the hooks have to use; null if no configuration was named. */
   const expected = options.config === undefined ? null : configFrom(options).server.socket;
   const target = await targetOf('status', roots, options);
-  const common = 'gitolite' in target ? await git.commonStatus(target.gitolite) : null;
+  const common = target.gitolite ? await git.commonStatus(target.gitolite) : null;
   const statuses = await git.hooksStatus(target.repositories);
   const states = git.hookNames.map(name => common && `${name} ${stateWords(common.hooks[name])}`).join(', ');
   const shown = table(statuses, [
@@ -227,7 +228,7 @@ function remark(status: Exclude<git.RepositoryStatus, git.RepositoryFault>, expe
 
 async function remove(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
   const target = await targetOf('remove', roots, options);
-  const report = 'gitolite' in target ? await git.withdrawHooks(target.gitolite) : null;
+  const report = target.gitolite ? await git.withdrawHooks(target.gitolite) : null;
   const results = report?.repositories ?? (await git.removeHooks(target.repositories));
   const templates = await git.removeForgeTemplates(roots.map(root => resolve(root)));
   const did = (hooks: git.WithdrawReport['hooks']) =>
@@ -254,14 +255,23 @@ function faultLine({ repository, fault }: git.RepositoryFault): string {
   return `${repository}: ${fault}`;
 }
 
-async function targetOf(act: HooksTask['act'], roots: readonly string[], options: HooksOptions) {
+interface Target {
+  readonly repositories: readonly string[];
+  /** False if one of the roots could not be read. */
+  readonly isWhole: boolean;
+  /** Given if its hooks are those of all repositories. */
+  readonly gitolite?: git.Gitolite;
+}
+
+async function targetOf(
+  act: HooksTask['act'],
+  roots: readonly string[],
+  options: HooksOptions,
+): Promise<Target> {
   const { gitolite } = options;
   if (gitolite === undefined) {
     const places = roots.length > 0 || act !== 'status' ? roots : configuredRoots(options);
-    if (places.length > 0) {
-      const { repositories, isWhole } = await found(act, places, options);
-      return { repositories, isWhole };
-    }
+    if (places.length > 0) return found(act, places, options);
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
@@ -269,21 +279,18 @@ async function targetOf(act: HooksTask['act'], roots: readonly string[], options
     throw new SoftquotaError('usage', message);
   }
   const distributor = await git.findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
-  const { repositories, isWhole } = await found(act, [distributor.repositories], options);
-  return { repositories, isWhole, gitolite: distributor };
+  return { ...(await found(act, [distributor.repositories], options)), gitolite: distributor };
 }
 
 /** Number of working copies that are named; others are only counted. */
 const mostNamed = 20;
 
-interface Found {
-  readonly repositories: readonly string[];
-  /** False if one of the roots could not be read. */
-  readonly isWhole: boolean;
-}
-
 /** Finds the repositories below the roots. Prints unreadable directories, and working copies left out. */
-async function found(act: HooksTask['act'], roots: readonly string[], options: HooksOptions): Promise<Found> {
+async function found(
+  act: HooksTask['act'],
+  roots: readonly string[],
+  options: HooksOptions,
+): Promise<Target> {
   const places = roots.map(root => resolve(root));
   const { repositories, workingCopies, unread } = await git.findRepositories([
     ...places,

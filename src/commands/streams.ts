@@ -104,8 +104,8 @@ function faultOf(stream: string, cause: unknown): SoftquotaError {
 }
 
 /**
- * Asks on a terminal if something may be done; the end of input means no. Without a terminal, it may. `about`:
- * whole lines to read before the question.
+ * Asks on a terminal if something may be done; the end of input means no. Without a terminal, it may.
+ * `about`: whole lines to read before the question.
  */
 export async function confirmed(question: string, about = ''): Promise<boolean> {
   const { stdin: input, stderr: output } = process;

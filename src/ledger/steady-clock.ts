@@ -1,6 +1,6 @@
 /**
- * Tells whether the wall clock has run like the monotonic clock for about an hour. A clock that is wrong for a
- * moment is corrected by then, so code that ends or deletes something for good waits for it.
+ * Tells whether the wall clock has run like the monotonic clock for about an hour. A clock that is wrong for
+ * a moment is corrected by then, so code that ends or deletes something for good waits for it.
  */
 
 import type { Clock } from './options.ts';

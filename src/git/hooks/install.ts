@@ -181,13 +181,19 @@ function mustHaveRoomForPrevious(place: HookPlace): void {
 /** Tells whether a script finds files by the path or the name by which it was run. */
 function usesOwnPath(content: Buffer): boolean {
   const script = content.toString('latin1');
-  return (
-    script.startsWith('#!') && script.split('\n').some(line => !/^\s*#/.test(line) && ownPath.test(line))
-  );
+  if (!script.startsWith('#!')) return false;
+  return script.split('\n').some(line => !/^\s*#/.test(line) && ownPaths.some(pattern => pattern.test(line)));
 }
 
-const ownPath =
-  /\b(?:dirname|realpath|readlink)\s{1,9}(?:-\S{1,20}\s{1,9}){0,3}["']?\$\{?0\b|\$\{0%|(?:\bcase\s{1,9}|\/)["']?(?:\$\{0##|\$\(basename\s{1,9}["']?\$\{?0\b)|\b(?:BASH_SOURCE|__file__|__FILE__|__dir__|FindBin)\b/;
+const ownPaths = [
+  // $(dirname "$0"), readlink -f "$0", ${0%/*}
+  /\b(?:dirname|realpath|readlink)\s{1,9}(?:-\S{1,20}\s{1,9}){0,3}["']?\$\{?0\b/,
+  /\$\{0%/,
+  // case ${0##*/} in, /opt/hooks/$(basename "$0")
+  /(?:\bcase\s{1,9}|\/)["']?(?:\$\{0##|\$\(basename\s{1,9}["']?\$\{?0\b)/,
+  // bash, Python, Ruby and PHP, Perl
+  /\b(?:BASH_SOURCE|__file__|__FILE__|__dir__|FindBin)\b/,
+];
 
 async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const { hooks, name, below, main, delegates, inFolder, previous } = place;
