@@ -9,6 +9,7 @@
 
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
+import { DiskQueues } from '../../src/git/worker/disk-queues.ts';
 import { some } from '../run-length.ts';
 import { until } from './ask.ts';
 import type { Clone } from './clone.ts';
@@ -23,20 +24,32 @@ const hourMs = 3_600_000;
 /** The clocks of the worker, which is in this process, and of nobody else. */
 class WorkerClock {
   #aheadMs = 0;
+  readonly #works = new Set<Promise<unknown>>();
 
   constructor(t: Test) {
     const [monotonic, wall] = [performance.now.bind(performance), Date.now];
-    const clocks = [
+    const run = DiskQueues.prototype.run;
+    const works = this.#works;
+    const mocks = [
       mock.method(performance, 'now', () => monotonic() + this.#aheadMs),
       mock.method(Date, 'now', () => wall() + this.#aheadMs),
+      mock.method(DiskQueues.prototype, 'run', function (this: DiskQueues, ...given: Parameters<typeof run>) {
+        const work = run.apply(this, given).finally(() => works.delete(work));
+        works.add(work);
+        return work;
+      }),
     ];
     t.teardown(() => {
-      for (const clock of clocks) clock.mock.restore();
+      for (const { mock } of mocks) mock.restore();
     });
   }
 
-  /** Sets them to the next time at which it is so late: `14:20`. */
-  set(clock: string): void {
+  /**
+   * Sets them to the next time at which it is so late, `14:20`, while the worker measures nothing: it would rest
+   * for four times as long as the measurement seemed to take.
+   */
+  async set(clock: string): Promise<void> {
+    while (this.#works.size > 0) await Promise.allSettled(this.#works);
     const now = Date.now();
     const today = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${clock}:00Z`);
     this.#aheadMs += (today < now ? today + 24 * hourMs : today) - now;
@@ -90,8 +103,8 @@ async function pushByAdvice(
   };
   const toldTime = () => /from (\d\d:\d\d) UTC on/.exec(told)?.[1];
   /** False: the words name another time, more than half an hour later. */
-  const passesAt = (time: string) => {
-    clock.set(time);
+  const passesAt = async (time: string) => {
+    await clock.set(time);
     return until(
       async () => {
         if (await passes()) return true;
