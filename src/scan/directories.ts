@@ -27,10 +27,12 @@ import { beginTask, monotonic, rest, type Shared } from './shared.ts';
 /** Units that a pass missed below a root. */
 interface Missed {
   readonly root: string;
-  /** Paths at which there may have been units. */
+  /** Paths at which there may have been units, and are none now. */
   readonly gone: readonly string[];
-  /** Most units of the root are gone at once, so its disk may be, too. `gone` is empty then. */
+  /** Most units of the root are gone at once, so its disk may be, too. */
   readonly hasVanished: boolean;
+  /** Those of `gone` that were taken out of a directory which is still there, on the same disk. */
+  readonly removed: readonly string[];
 }
 
 /** The findings of a part of a pass. */
@@ -55,6 +57,8 @@ interface WatchedDirectory {
   isYoung: boolean;
   /** The inodes of its directories, by name; null: not known. */
   inodes: ReadonlyMap<string, number | null>;
+  /** Its own inode when these were listed. */
+  listedInode: number;
 }
 
 /**
@@ -72,7 +76,8 @@ export class Directories {
   readonly #root: Root;
   readonly #watched = new Map<string, WatchedDirectory>();
   readonly #found: string[] = [];
-  readonly #gone: string[] = [];
+  /** Paths that are gone, each with true if the directory that had it is still the same one. */
+  readonly #gone = new Map<string, boolean>();
   readonly #unread = new Map<string, string>();
 
   /** Watches the directories below one of the layout's outermost roots. */
@@ -94,11 +99,13 @@ export class Directories {
       this.#lookAt(path, watched);
       yield;
     }
-    const gone = this.#gone.splice(0);
     const { path: root } = this.#root;
-    if (!isThere(this.#root)) return { root, gone: [], hasVanished: false };
+    if (!isThere(this.#root)) return { root, gone: [], hasVanished: false, removed: [] };
+    const gone = [...this.#gone.keys()];
+    const removed = gone.filter(path => this.#gone.get(path));
+    this.#gone.clear();
     const hasVanished = haveMostVanished(gone.length, gone.length + this.#unitCount());
-    return { root, gone: hasVanished ? [] : gone, hasVanished };
+    return { root, gone, hasVanished, removed };
   }
 
   /** Returns the paths of new and replaced units found since the last call. */
@@ -119,7 +126,13 @@ export class Directories {
   }
 
   #watch(path: string): void {
-    this.#watched.set(path, { inode: 0, changedAt: 0, isYoung: false, inodes: new Map() });
+    this.#watched.set(path, {
+      inode: 0,
+      changedAt: 0,
+      isYoung: false,
+      inodes: new Map(),
+      listedInode: 0,
+    });
   }
 
   #lookAt(path: string, watched: WatchedDirectory): void {
@@ -150,6 +163,7 @@ export class Directories {
     const units = found.flatMap(one => (one.type === 'unit' ? [one.unit.path] : []));
     if (units.length === 0) return pending[0];
     this.#found.push(...units);
+    for (const unit of units) this.#gone.delete(unit);
     return null;
   }
 
@@ -167,8 +181,10 @@ export class Directories {
       if (one === undefined || other === undefined) return false;
       return one === null || other === null || one === other;
     };
-    for (const name of before.keys()) if (!isKept(name)) this.#miss(below(directory.path, name));
+    const isSame = watched.listedInode === watched.inode;
+    for (const name of before.keys()) if (!isKept(name)) this.#miss(below(directory.path, name), isSame);
     watched.inodes = now;
+    watched.listedInode = watched.inode;
     for (const name of names) {
       if (isKept(name)) continue;
       const child = childOf(this.#layout, directory, name);
@@ -177,9 +193,12 @@ export class Directories {
     }
   }
 
-  /** Adds the possible units at or below a path that is gone, or another directory now, to those gone. */
-  #miss(path: string): void {
-    this.#gone.push(...this.#forget(path));
+  /**
+   * Adds the possible units at or below a path that is gone, or another directory now, to those gone.
+   * `isSame`: the directory that had it is still the same one.
+   */
+  #miss(path: string, isSame: boolean): void {
+    for (const other of this.#forget(path)) this.#gone.set(other, isSame && other === path);
   }
 
   /** Stops watching a directory and those below it. Returns the other paths there: possible units. */

@@ -102,6 +102,7 @@ export class Watch {
       if (hasVanished) {
         log.warn({ root }, 'most units of a storage root have gone at once; a sweep finds out why');
         this.#options.sweep();
+        continue;
       }
       for (const path of gone) if (figures.knownBytes(path) !== undefined) await this.#walk(watcher, path);
     }

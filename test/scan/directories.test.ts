@@ -1,4 +1,5 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { outermost, resolveLayout } from '../../src/layout/index.ts';
@@ -9,7 +10,7 @@ interface World {
   /** A path below the root. */
   at(name: string): string;
   readonly directories: Directories;
-  /** Results of a pass, by names below the root, sorted. */
+  /** Results of a pass, by names below the root, sorted; `gone` has the removed ones if most vanished. */
   pass(): { readonly found: readonly string[]; readonly gone: readonly string[]; readonly vanished: boolean };
 }
 
@@ -33,8 +34,9 @@ function world(t: Test, template: string, ...repositories: readonly string[]): W
       for (;;) {
         const step = steps.next();
         if (step.done !== true) continue;
-        const { gone, hasVanished } = step.value;
-        return { found: names(directories.takeFound()), gone: names(gone), vanished: hasVanished };
+        const { gone, hasVanished, removed } = step.value;
+        const sure = hasVanished ? removed : gone;
+        return { found: names(directories.takeFound()), gone: names(sure), vanished: hasVanished };
       }
     },
   };
@@ -70,12 +72,16 @@ t.test('units and owners that come, go and are renamed are told, and those besid
   t.strictSame(pass(), nothing);
 });
 
-t.test('a unit that took the name of another one is told', async t => {
+t.test('a unit that took the name of another one is told, and not as gone', async t => {
   const { pass, at } = world(t, '{owner}/{repo}.git', 'alice/a.git', 'alice/b.git');
   pass();
   rmSync(at('alice/a.git'), { recursive: true });
   renameSync(at('alice/b.git'), at('alice/a.git'));
-  t.strictSame(pass(), { ...nothing, found: ['alice/a.git'], gone: ['alice/a.git', 'alice/b.git'] });
+  t.strictSame(pass(), { ...nothing, found: ['alice/a.git'], gone: ['alice/b.git'] });
+  renameSync(at('alice'), at('aside'));
+  bareRepository(at('alice/a.git'));
+  rmSync(at('aside'), { recursive: true });
+  t.strictSame(pass(), { ...nothing, found: ['alice/a.git'] });
 });
 
 t.test('a directory that becomes a repository later is told then', async t => {
@@ -110,6 +116,26 @@ t.test('where most units go at once none of them is told', async t => {
   t.strictSame(pass(), { ...nothing, vanished: true });
   renameSync(elsewhere, at('alice'));
   t.strictSame(pass(), { ...nothing, found: [...many].sort() }, 'and once they are back they are');
+});
+
+t.test('where most units are removed from a directory that stays, they are told', async t => {
+  const many = Array.from({ length: 60 }, (_, number) => `alice/${number}.git`).sort();
+  const { pass, at } = world(t, '{owner}/{repo}.git', ...many, 'bob/b.git');
+  pass();
+  for (const name of many) rmSync(at(name), { recursive: true });
+  t.strictSame(pass(), { ...nothing, gone: many, vanished: true });
+});
+
+t.test('where most units go with the disk that is mounted there, none of them is told', async t => {
+  const many = Array.from({ length: 12 }, (_, number) => `alice/${number}.git`).sort();
+  const { pass, at } = world(t, '{owner}/{repo}.git', 'alice/before.git', 'bob/b.git');
+  execFileSync('mount', ['-t', 'tmpfs', 'none', at('alice')]);
+  const unmount = () => execFileSync('umount', [at('alice')], { stdio: 'ignore' });
+  t.teardown(() => existsSync(at('alice/0.git')) && unmount());
+  for (const name of many) bareRepository(at(name));
+  pass();
+  unmount();
+  t.strictSame(pass(), { ...nothing, found: ['alice/before.git'], vanished: true });
 });
 
 t.test('a root that is another directory tells nothing', async t => {

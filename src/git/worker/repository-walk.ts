@@ -21,6 +21,7 @@ interface RepositoryWalkOptions {
 }
 
 interface RepositoryTask {
+  /** Takes a repository that is new, or has replaced another one at its path, which is not `gone` then. */
   found(path: string): void;
   gone(path: string): void;
 }
@@ -112,7 +113,9 @@ export class RepositoryWalk {
       for (let step = steps.next(); !this.signal.aborted; step = steps.next()) {
         for (const path of directories.takeFound()) for (const task of this.#tasks) task.found(path);
         if (step.done === true) {
-          for (const path of step.value.gone) for (const task of this.#tasks) task.gone(path);
+          const { gone, hasVanished, removed } = step.value;
+          // Those of an unmounted disk are not gone; most may also have been deleted at once.
+          for (const path of hasVanished ? removed : gone) for (const task of this.#tasks) task.gone(path);
           break;
         }
         await this.#pace.step();

@@ -1,6 +1,7 @@
 /** Repositories that are kept guarded: those that are there, those that appear, and those whose hooks go. */
 
 import { execFileSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
 import {
   appendFile,
   chown,
@@ -61,6 +62,19 @@ t.test('a repository that moves is found again, and one that goes is forgotten',
   await world.line(world.path('carol/moved'), put);
   while (world.keeper.report().repositories !== 1) await new Promise(setImmediate);
   t.ok(await world.isProtected(world.path('carol/moved')));
+});
+
+t.test('a repository that takes the place of another one is guarded', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  await world.keeper.start();
+  await world.server.git(['init', '-q', '--bare', world.server.path('made')]);
+  world.said.length = 0;
+  renameSync(first, world.server.path('aside'));
+  renameSync(world.server.path('made'), first);
+  await world.line(first, put);
+  t.ok(await world.isProtected(first));
+  t.equal(world.keeper.report().repositories, 1);
 });
 
 t.test('nothing is written through a link, and a fault that goes is noticed', async t => {

@@ -1,6 +1,7 @@
 /** Reports of the worker on a repository always fit its present state. */
 
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -13,14 +14,14 @@ import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { storage } from '../../layout/world.ts';
 import { program, Repository } from './space/world.ts';
 
-async function open(t: Test) {
+async function open(t: Test, everyMs = 60_000) {
   const repository = await Repository.open(t);
   const { path, server } = repository;
   const told = new PassThrough({ objectMode: true });
   const repositories = new RepositoryWalk({
     storages: [storage({ templates: [server.path('git/{owner}/{repo}.git')] })],
     exclude: [],
-    everyMs: 60_000,
+    everyMs,
   });
   const reclaim = new Reclaim({
     isAlone: true,
@@ -49,7 +50,7 @@ async function open(t: Test) {
     await repository.commit({ file: bytes });
     await repository.push(branch);
   };
-  return { repository, path, reclaim, next, push };
+  return { repository, path, reclaim, repositories, next, push };
 }
 
 /** Waits until the last change is some time ago. */
@@ -132,6 +133,24 @@ t.test('a loan holds while the borrower is away, and through a directory that is
   await t.rejects(reclaim.collectNow(path), /another repository uses its objects/);
   await rename(join(fork, 'away'), join(fork, 'objects'));
   t.equal((await repository.server.git(['fsck', '--full'], fork)).code, 0);
+});
+
+t.test('a loan ends where the borrowers are deleted, even if they are most of all repositories', async t => {
+  const { repository, path, reclaim, repositories, next, push } = await open(t, 100);
+  await push('main', 5000);
+  const forks = Array.from({ length: 12 }, (_, at) => repository.server.path(`git/bob/${at}.git`));
+  for (const fork of forks) await repository.git('clone', '-q', '--bare', '--shared', path, fork);
+  const left = new Set(forks);
+  const { promise: areGone, resolve } = Promise.withResolvers<void>();
+  repositories.add({
+    found: () => {},
+    gone: fork => left.delete(fork) && left.size === 0 && resolve(),
+  });
+  reclaim.start();
+  t.equal((await next()).measured?.lent, true);
+  for (const fork of forks) rmSync(fork, { recursive: true });
+  await areGone;
+  await reclaim.collectNow(path);
 });
 
 t.test('nothing is deleted while it cannot be told whose objects a repository uses', async t => {
