@@ -8,7 +8,7 @@ import { isOfGitaly, type LargeBlobsLook, type Quarantine } from '../layout/inde
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { RepositoryWatch } from '../measuring/index.ts';
-import { type Decision, type DiskFull, leafMask, passesWithout } from '../quota/index.ts';
+import { type Decision, type DiskFull, isRepository, leafMask, passesWithout } from '../quota/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { type RepositoryFigures, type WorkerReport, workerAnswers } from '../wire/index.ts';
 import { Space, type SpaceOptions } from './space.ts';
@@ -151,16 +151,16 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     this.space.pushed(path);
     if (this.#isForgiving) this.#options.reach.doubt(path);
     this.#round.want(path);
-    this.link.tell(path, 'pushed');
+    this.#tell(path, 'pushed');
   }
 
   letThrough(path: string): void {
-    this.link.tell(path, 'asked');
+    this.#tell(path, 'asked');
     if (this.#isForgiving) this.#options.reach.doubt(path);
   }
 
   mayHaveChanged(path: string): void {
-    if (this.#isForgiving) this.link.tell(path, 'pushed');
+    if (this.#isForgiving) this.#tell(path, 'pushed');
   }
 
   resized(path: string): void {
@@ -191,7 +191,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
   }
 
   refused(path: string): void {
-    this.link.tell(path, 'asked');
+    this.#tell(path, 'asked');
     this.#round.want(path);
   }
 
@@ -225,7 +225,13 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
       this.#options.log.info(removed, 'the worker removed what a push left behind');
     }
     // A new worker does not know the tasks of the one before.
-    if (isFirst) for (const path of this.#options.reach.doubted) this.link.tell(path, 'pushed');
+    if (isFirst) for (const path of this.#options.reach.doubted) this.#tell(path, 'pushed');
+  }
+
+  /** Tells the worker of a path, unless it is a unit of another kind than a repository. */
+  #tell(path: string, what: 'asked' | 'pushed'): void {
+    const leaf = this.#options.ledger.units.unit(path)?.leaf;
+    if (leaf === undefined || isRepository(leaf)) this.link.tell(path, what);
   }
 
   /**

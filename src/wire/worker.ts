@@ -8,7 +8,8 @@ import { reclaimRun } from './space.ts';
 
 const count = z.int().min(0);
 const path = z.string().max(4096);
-const why = z.string().max(4096);
+/** One that is too long is cut: refusing it would end the connection, again and again. */
+const why = z.string().overwrite(text => text.slice(0, 4096));
 
 /** Figures of a repository that have changed since the last report. */
 const repositoryFigures = z.object({

@@ -129,6 +129,25 @@ t.test('a word answers the doubts before the mark that the worker had, of this d
   ]);
 });
 
+t.test('the worker is told of repositories only, and of paths that nobody has walked', async t => {
+  const { worker, connect, ledger } = await open(t);
+  walk(ledger, 'alice/packages', 100, { path: '/srv/packages/alice', leaf: 'size:assets:packages:all' });
+  const { report, pushed } = await connect();
+  await report();
+  for (const path of ['/srv/a.git', '/srv/packages/alice', '/srv/new.git']) {
+    worker.changed(path);
+    worker.mayHaveChanged(path);
+  }
+  t.same(await pushed(), ['/srv/a.git', '/srv/new.git']);
+});
+
+t.test('a fault that is too long is cut, and the worker stays connected', async t => {
+  const { worker, connect } = await open(t);
+  const { report } = await connect();
+  await report({ ...figures(''), measured: null, fault: 'x'.repeat(5000) });
+  t.equal(worker.space.figures('/srv/a.git')?.fault, 'x'.repeat(4096));
+});
+
 t.test('what cannot be measured is told while the repository is there', async t => {
   const { worker, connect, ledger } = await open(t);
   const { report } = await connect();

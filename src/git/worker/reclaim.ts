@@ -15,6 +15,7 @@ import { formatBytes, printable } from '../../text.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
 import { CollectionPlan } from './collection-plan.ts';
 import { DiskQueues } from './disk-queues.ts';
+import { isThere } from './files.ts';
 import { Loans } from './loans.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
 import { type JobOptions, Pace } from './repository-walk.ts';
@@ -64,10 +65,14 @@ const dayMs = 86_400_000;
 /** Longest figures in a report, in characters of JSON; the daemon takes a mebibyte for the whole report. */
 const mostReported = 200_000;
 const mostAtOnce = 200;
+/** Longest fault in a report: strangers' files are named in it, and the daemon takes only four times as many. */
+const longestFault = 1000;
 
 export class Reclaim {
   readonly #options: ReclaimOptions;
   readonly #known = new Map<string, Known>();
+  /** Those of them that only a push or a request named: no walk has found them yet. */
+  readonly #unfound = new Set<string>();
   /** Repositories whose figures the daemon does not have yet. */
   readonly #unsent = new Set<string>();
   /** Repositories whose collection waits for no round. */
@@ -84,11 +89,11 @@ export class Reclaim {
     this.#signal = options.repositories.signal;
     this.#looking = setInterval(() => this.#collectDue(), lookEveryMs).unref();
     options.repositories.add({
-      found: path => this.#meet(path),
-      gone: path => {
-        this.#known.delete(path);
-        this.#unsent.delete(path);
+      found: path => {
+        this.#meet(path);
+        this.#unfound.delete(path);
       },
+      gone: path => this.#forget(path),
     });
   }
 
@@ -167,9 +172,23 @@ export class Reclaim {
       isOverdue: false,
     };
     this.#known.set(path, known);
+    this.#unfound.add(path);
     // Hooks of earlier versions printed this file.
     void unlink(encodePath(`${path}/softquota-space`)).catch(() => {});
     return known;
+  }
+
+  #forget(path: string): void {
+    this.#known.delete(path);
+    this.#unfound.delete(path);
+    this.#unsent.delete(path);
+  }
+
+  /** Forgets a path at which no walk has found a repository, if there is none. */
+  async #isForgotten(path: string): Promise<boolean> {
+    if (!this.#unfound.has(path) || (await isThere(`${path}/objects`))) return false;
+    this.#forget(path);
+    return true;
   }
 
   async #goRound(): Promise<void> {
@@ -231,6 +250,7 @@ export class Reclaim {
 
   async #measure(path: string, known: Known): Promise<void> {
     known.isQueued = false;
+    if (await this.#isForgotten(path)) return;
     const { mark } = this;
     const signature = await refsSignature(path);
     if (signature !== null && (await this.#isAsBefore(path, known, signature))) {
@@ -306,7 +326,7 @@ export class Reclaim {
     } catch (error) {
       if (!this.#signal.aborted) {
         known.plan.vain += 1;
-        const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
+        const collected = { at: Date.now(), freed_bytes: 0, fault: faultOf(error) };
         this.#tellFault(path, known, error, { collected });
         // A repository that cannot be collected is measured, so that its garbage is still forgiven.
         known.signature = null;
@@ -326,6 +346,7 @@ export class Reclaim {
   }
 
   async #findLent(pace: Pace): Promise<void> {
+    for (const path of this.#unfound) await this.#isForgotten(path);
     const wasAny = this.#loans.isAny;
     await this.#loans.look(this.#known.keys(), pace);
     if (!wasAny && !this.#loans.isAny) return;
@@ -354,7 +375,7 @@ export class Reclaim {
   }
 
   #tellFault(path: string, known: Known, error: unknown, more: Partial<RepositoryFigures> = {}): void {
-    const fault = messageOf(error);
+    const fault = faultOf(error);
     if (fault !== known.figures.fault)
       this.#options.log.warn({ path, why: fault }, 'garbage is not measured or collected');
     this.#publish(known, { ...more, measured: null, fault });
@@ -369,4 +390,8 @@ export class Reclaim {
     this.#unsent.add(path);
     this.#options.changed();
   }
+}
+
+function faultOf(error: unknown): string {
+  return messageOf(error).slice(0, longestFault);
 }

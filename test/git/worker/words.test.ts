@@ -153,6 +153,32 @@ t.test('a loan ends where the borrowers are deleted, even if they are most of al
   await reclaim.collectNow(path);
 });
 
+t.test('a path that is no repository, or none any more, keeps nobody from collecting', async t => {
+  const { repository, path, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  const packages = repository.server.path('git/alice/packages');
+  await mkdir(packages, { recursive: true });
+  const brief = repository.server.path('git/bob/brief.git');
+  await repository.git('clone', '-q', '--bare', path, brief);
+  reclaim.pushed(brief);
+  t.not((await next(brief)).measured, null);
+  await rm(brief, { recursive: true });
+  for (const gone of [packages, brief]) reclaim.pushed(gone);
+  await reclaim.collectNow(path);
+});
+
+t.test('a fault that names what a stranger wrote is short', async t => {
+  const { repository, path, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  await repository.git('config', '--file', join(path, 'config'), `extensions.x${'y'.repeat(5000)}`, 'true');
+  reclaim.pushed(path);
+  const { fault } = await next();
+  t.match(fault, /its config has extensions\.xyyy/);
+  t.equal(fault?.length, 1000);
+  await t.rejects(reclaim.collectNow(path));
+  t.equal((await next()).collected?.fault?.length, 1000);
+});
+
 t.test('nothing is deleted while it cannot be told whose objects a repository uses', async t => {
   const { repository, path, reclaim, next, push } = await open(t);
   await push('main', 5000);
