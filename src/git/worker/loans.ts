@@ -4,6 +4,12 @@ import { mostAlternateSteps, readAlternates } from '../../scan/index.ts';
 import { identity } from './files.ts';
 import type { Pace } from './repository-walk.ts';
 
+/**
+ * Time for which collections that are due rely on one look: a walk finds a new borrower no sooner, and the
+ * expiry is ten minutes at least.
+ */
+const freshMs = 60_000;
+
 interface Loan {
   readonly objects: string;
   readonly lenders: ReadonlySet<string>;
@@ -18,6 +24,8 @@ export class Loans {
   #lent: ReadonlySet<string> = new Set();
   /** A repository of which it cannot be told from whom it borrows; null: there is none. */
   unclear: string | null = null;
+  /** Time of the last look, on the monotonic clock. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** Looks at these repositories again. One that is away keeps what it borrowed when it was read last. */
   async look(repositories: Iterable<string>, pace: Pace): Promise<void> {
@@ -42,6 +50,11 @@ export class Loans {
     this.#known = loans;
     this.#lent = lent;
     this.unclear = unclear;
+    this.#lookedAt = performance.now();
+  }
+
+  get isFresh(): boolean {
+    return performance.now() - this.#lookedAt < freshMs;
   }
 
   get isAny(): boolean {

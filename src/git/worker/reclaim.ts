@@ -116,7 +116,7 @@ export class Reclaim {
     // Gitaly takes no lock that git's own programs know, so two collections would run at a time.
     if (isOfGitaly(path)) throw new UnusableRepository(gitlabCollects);
     const known = this.#meet(path);
-    return this.#queues.run(path, () => this.#collect(path, known), true);
+    return this.#queues.run(path, () => this.#collect(path, known, true), true);
   }
 
   /** Collects as soon as the expiry allows, even little garbage, because the owner has little room left. */
@@ -296,13 +296,13 @@ export class Reclaim {
     return this.#options.run === 'gc' && !isOfGitaly(path);
   }
 
-  async #collect(path: string, known: Known): Promise<CollectedNow> {
+  async #collect(path: string, known: Known, isAsked = false): Promise<CollectedNow> {
     const { mark } = this;
     known.plan.isFirst = false;
     const { gitFor, expireMs, log, repositories } = this.#options;
     try {
       await this.#options.repositories.start();
-      await this.#findLent(new Pace(1, this.#signal));
+      if (isAsked || !this.#loans.isFresh) await this.#findLent(new Pace(1, this.#signal));
       if (await this.#loans.isLender(path))
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
       const { unclear } = this.#loans;

@@ -2,11 +2,11 @@
 
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
-import { Reclaim } from '../../../src/git/worker/reclaim.ts';
+import { Reclaim, type ReclaimOptions } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { gitOf } from '../../../src/git/worker/space/git.ts';
@@ -14,7 +14,10 @@ import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { storage } from '../../layout/world.ts';
 import { program, Repository } from './space/world.ts';
 
-async function open(t: Test, everyMs = 60_000) {
+async function open(
+  t: Test,
+  { everyMs = 60_000, ...given }: Partial<ReclaimOptions> & { readonly everyMs?: number } = {},
+) {
   const repository = await Repository.open(t);
   const { path, server } = repository;
   const told = new PassThrough({ objectMode: true });
@@ -33,6 +36,7 @@ async function open(t: Test, everyMs = 60_000) {
     changed: () => {
       for (const figures of reclaim.nextFigures()) told.write(figures);
     },
+    ...given,
   });
   t.teardown(async () => {
     await repositories.close();
@@ -136,7 +140,7 @@ t.test('a loan holds while the borrower is away, and through a directory that is
 });
 
 t.test('a loan ends where the borrowers are deleted, even if they are most of all repositories', async t => {
-  const { repository, path, reclaim, repositories, next, push } = await open(t, 100);
+  const { repository, path, reclaim, repositories, next, push } = await open(t, { everyMs: 100 });
   await push('main', 5000);
   const forks = Array.from({ length: 12 }, (_, at) => repository.server.path(`git/bob/${at}.git`));
   for (const fork of forks) await repository.git('clone', '-q', '--bare', '--shared', path, fork);
@@ -192,6 +196,34 @@ t.test('nothing is deleted while it cannot be told whose objects a repository us
   }
   await rm(join(other, 'objects/info/alternates'));
   await reclaim.collectNow(path);
+});
+
+t.test('collections that are due look once who borrows, and one on request looks anew', async t => {
+  // Garbage is due at once.
+  const { repository, path, reclaim, next, push } = await open(t, { run: 'gc', expireMs: -60_000 });
+  await push('main', 5000);
+  await push('big', 300_000);
+  await repository.push(':big');
+  const [other, odd] = [
+    repository.server.path('git/bob/two.git'),
+    repository.server.path('git/bob/three.git'),
+  ];
+  for (const copy of [other, odd]) await cp(path, copy, { recursive: true });
+  await settle(odd);
+  reclaim.start();
+  const collected = async (repository: string) => {
+    reclaim.pushed(repository);
+    await next(repository);
+    reclaim.collectFirst(repository);
+    for (;;) {
+      const { collected } = await next(repository);
+      if (collected !== null) return collected.fault;
+    }
+  };
+  t.equal(await collected(path), null);
+  await writeFile(join(odd, 'objects/info/alternates'), '"odd"\n');
+  t.equal(await collected(other), null);
+  await t.rejects(reclaim.collectNow(path), /cannot be told whose objects/);
 });
 
 t.test('of objects to which another repository has a link nothing is deleted', async t => {
