@@ -3,6 +3,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { boundedText, identity, isThere } from '../files.ts';
 
 export interface Process {
@@ -26,6 +27,8 @@ const programs = /receive-pack|index-pack|unpack-objects/;
 const variable = /(?:^|\0)GIT_QUARANTINE_PATH=([^\0]*)/;
 /** Longest text that is read of a process; push options may fill an environment. */
 const longestText = 8 * 1024 * 1024;
+/** Processes that are read in one turn of the event loop. */
+const atATime = 50;
 const ticksPerSecond = 100;
 /** The host's own namespace of processes. */
 const firstSpace = 'pid:[4026531836]';
@@ -35,8 +38,9 @@ export async function pushProcesses(): Promise<readonly Process[]> {
   const [, booted = '0'] = /^btime (\d+)/m.exec(boundedText('/proc/stat', longestText) ?? '') ?? [];
   const bootedAt = Number(booted) * 1000;
   const found: Process[] = [];
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
+  const names = readdirSync('/proc').filter(name => /^\d+$/.test(name));
+  for (const [at, name] of names.entries()) {
+    if (at % atATime === 0) await setImmediate();
     const process = await processAt(name, bootedAt);
     if (process !== null && (process.takesPush || process.quarantine !== null)) found.push(process);
   }

@@ -21,9 +21,9 @@ interface PathHistory {
 const mostPaths = 20;
 /** Room for other names of the largest files. */
 const mostCandidates = 60;
-const mostVersions = 50_000;
-/** Number of paths beyond which the smaller half is forgotten. */
-const mostRemembered = 200_000;
+/** Numbers beyond which the smaller half is forgotten: of more, one sort keeps judgements waiting. */
+const mostVersions = 20_000;
+const mostRemembered = 20_000;
 /** Longer ones belong to nobody's files, and so many of them would fill the memory. */
 const longestPath = 1024;
 const mostPossiblePointers = 500_000;

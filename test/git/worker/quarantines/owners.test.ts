@@ -1,7 +1,14 @@
 /** Quarantines that a living process may own. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { heldQuarantines, type Process } from '../../../../src/git/worker/quarantines/processes.ts';
+import {
+  heldQuarantines,
+  type Process,
+  pushProcesses,
+} from '../../../../src/git/worker/quarantines/processes.ts';
 
 const minute = 60_000;
 const here = '1:100';
@@ -63,4 +70,20 @@ t.test('one whose directory cannot be read may be at work here', async t => {
   t.same(held([process(7, hidden)]), ['youngest']);
   t.same(held([process(7, { ...hidden, uid: 1001 })]), []);
   t.same(held([process(7, { ...hidden, startedAt: 0 })]), ['old', 'young', 'youngest']);
+});
+
+t.test('other work goes on while many processes are looked at', async t => {
+  const many = 'for each in $(seq 120); do sleep 600 & done; echo; wait';
+  const shell = spawn('sh', ['-c', many], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.teardown(() => globalThis.process.kill(-(shell.pid ?? 0)));
+  await once(shell.stdout, 'data');
+  let turns = 0;
+  let isOver = false;
+  const counted = (async () => {
+    for (; !isOver; turns++) await nextTurn();
+  })();
+  await pushProcesses();
+  isOver = true;
+  await counted;
+  t.ok(turns > 2, `${turns} turns`);
 });
