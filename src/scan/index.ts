@@ -6,13 +6,10 @@
  * here waits for a disk on the main thread, decides, or keeps figures.
  */
 
+export { alternatesOf } from './alternates.ts';
 export { Directories } from './directories.ts';
 export { type DiskThreads, packThreads } from './disk-threads.ts';
-export {
-  mostAlternateSteps,
-  mostAlternates,
-  readAlternates,
-} from './large-blobs.ts';
+export { CannotTell } from './pack-index.ts';
 export {
   type FoundQuarantine,
   type FoundQuarantines,

@@ -9,18 +9,11 @@
  * Synchronous, for threads. Follows no link below a directory of objects.
  */
 
-import { lstatSync, realpathSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
-import { OpenedFile, readBounded } from '../bounded/index.ts';
+import { lstatSync } from 'node:fs';
+import { OpenedFile } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import {
-  beforeLook,
-  decodePath,
-  encodePath,
-  entryAt,
-  type LargeBlob,
-  type LargeBlobsLook,
-} from '../layout/index.ts';
+import { beforeLook, encodePath, entryAt, type LargeBlob, type LargeBlobsLook } from '../layout/index.ts';
+import { alternatesOf } from './alternates.ts';
 import { isFanOut } from './gitfiles.ts';
 import { DamagedStream, inflateStart } from './inflated-start.ts';
 import { Pack } from './pack.ts';
@@ -52,10 +45,6 @@ const longestLooseHead = 512;
 const looseHead = /^(blob|commit|tree|tag) (\d{1,16})\0/;
 /** Lengths of ids in hexadecimal digits. */
 const idLengths = [40, 64];
-export const mostAlternates = 100;
-/** git follows no longer chain of alternates. */
-export const mostAlternateSteps = 6;
-const mostAlternatesBytes = 64 * 1024;
 
 /**
  * Looks for blobs larger than `overBytes`. Returns `unknown` if none is found but some objects could not be
@@ -274,53 +263,10 @@ function knownIn(
 
 /** Returns a directory of objects and all directories from which it borrows. */
 function withAlternates(objects: string, mayGoOn: () => void): readonly string[] {
-  const all = new Set([objects]);
-  let from = [objects];
-  for (let step = 0; step < mostAlternateSteps && from.length > 0; step++) {
-    const next = from.flatMap(directory => {
-      mayGoOn();
-      beforeLook(directory);
-      const { directories, fault } = readAlternates(directory, true);
-      if (fault !== null)
-        throw new CannotTell('the repository borrows objects of directories that cannot be told');
-      return directories;
-    });
-    from = [...new Set(next)].filter(directory => !all.has(directory));
-    for (const directory of from) all.add(directory);
-    if (all.size > mostAlternates) throw new CannotTell('the repository borrows from too many directories');
+  const all = [objects];
+  for (const directory of alternatesOf(objects, true)) {
+    mayGoOn();
+    all.push(directory);
   }
-  return [...all];
-}
-
-/**
- * Reads from which directories a directory of objects borrows. `follow`: its `info/alternates` may be a link;
- * `fault`: why they cannot be told.
- */
-export function readAlternates(
-  objects: string,
-  follow: boolean,
-): { readonly directories: readonly string[]; readonly fault: string | null } {
-  const file = readBounded(encodePath(`${objects}/info/alternates`), {
-    mostBytes: mostAlternatesBytes,
-    follow,
-  });
-  if (file.kind !== 'file') return { directories: [], fault: null };
-  const lines = decodePath(file.bytes)
-    .split('\n')
-    .filter(line => line !== '' && !line.startsWith('#'));
-  if (!file.whole || lines.length > mostAlternates)
-    return { directories: [], fault: `has more than ${mostAlternates} lines` };
-  // git would read such a line like a string of C.
-  if (lines.some(line => line.startsWith('"'))) return { directories: [], fault: 'has a path in quotes' };
-  return { directories: lines.map(line => alternateAt(objects, line)), fault: null };
-}
-
-/** Resolves a line of `info/alternates` as git does: from the real path of the directory of objects. */
-function alternateAt(objects: string, line: string): string {
-  if (isAbsolute(line)) return line;
-  try {
-    return resolve(decodePath(realpathSync(encodePath(objects), { encoding: 'buffer' })), line);
-  } catch {
-    return resolve(objects, line);
-  }
+  return all;
 }

@@ -7,7 +7,7 @@
 import { OpenedFile } from '../bounded/index.ts';
 import { beforeLook, encodePath } from '../layout/index.ts';
 
-/** The content of a pack cannot be determined: it is damaged, of an unknown kind, or too large. */
+/** A file of git cannot be understood: it is damaged, of an unknown kind, or too large. */
 export class CannotTell extends Error {}
 
 const signature = Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2]);

@@ -1,6 +1,6 @@
 /** The object directories that repositories lend to others, each as its `identity`. */
 
-import { mostAlternateSteps, readAlternates } from '../../scan/index.ts';
+import { alternatesOf } from '../../scan/index.ts';
 import { identity } from './files.ts';
 import type { Pace } from './repository-walk.ts';
 
@@ -74,27 +74,13 @@ async function loanOf(repository: string): Promise<Loan | 'away' | 'unclear'> {
   const objects = await identity(own);
   if (objects === null) return 'away';
   const lenders = new Set<string>();
-  let directories = [own];
-  for (let step = 0; step < mostAlternateSteps && directories.length > 0; step += 1) {
-    const next: string[] = [];
-    for (const alternate of directories.flatMap(alternatesAt)) {
-      if (alternate === null) return 'unclear';
+  try {
+    for (const alternate of alternatesOf(own, true)) {
       const lender = await identity(alternate);
-      if (lender === null || lender === objects || lenders.has(lender)) continue;
-      lenders.add(lender);
-      next.push(alternate);
+      if (lender !== null && lender !== objects) lenders.add(lender);
     }
-    directories = next;
+  } catch {
+    return 'unclear';
   }
   return { objects, lenders };
-}
-
-/** Returns the alternates of a directory of objects; with a null if some of them cannot be told. */
-function alternatesAt(objects: string): readonly (string | null)[] {
-  try {
-    const { directories, fault } = readAlternates(objects, true);
-    return fault === null ? directories : [null];
-  } catch {
-    return [null];
-  }
 }

@@ -15,7 +15,7 @@ import { UnusableRepository } from '../../../src/git/worker/space/git.ts';
 import { measure } from '../../../src/git/worker/space/measure.ts';
 import { withView } from '../../../src/git/worker/space/view.ts';
 import { keepHeapSmall } from '../../../src/heap.ts';
-import { readAlternates } from '../../../src/scan/index.ts';
+import { alternatesOf } from '../../../src/scan/index.ts';
 import { storage } from '../../layout/world.ts';
 import { limits, program } from './space/world.ts';
 
@@ -37,7 +37,7 @@ type Limits = typeof limits & Pick<Asked, 'memoryBytes'>;
 
 const works: Readonly<Record<string, (path: string, limits: Limits) => unknown>> = {
   signature: refsSignature,
-  alternates: path => readAlternates(`${path}/objects`, true),
+  alternates: path => [...alternatesOf(`${path}/objects`, true)],
   collection: (path, limits) =>
     withView(path, { program }, limits, view => collect(view, { expireMs: 600_000, now: Date.now })),
   measurement: (path, limits) => withView(path, { program }, limits, measure),

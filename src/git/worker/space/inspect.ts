@@ -11,7 +11,7 @@ import { accountsIn, systemAccounts } from '../../../accounts.ts';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath, isWithin, mountsNow } from '../../../layout/index.ts';
-import { mostAlternateSteps, mostAlternates, readAlternates } from '../../../scan/index.ts';
+import { alternatesOf, CannotTell } from '../../../scan/index.ts';
 import { directoryEntries, identity, isGone } from '../files.ts';
 import { isShared, UnusableRepository } from './git.ts';
 
@@ -223,27 +223,17 @@ class Look {
   /** Checks the alternates of a directory of objects, and their alternates. */
   async alternates(objects: string): Promise<void> {
     const seen = new Set<string>();
-    let from = [objects];
-    for (let step = 0; step < mostAlternateSteps && from.length > 0; step++) {
-      const next: string[] = [];
-      for (const directory of from)
-        for (const alternate of this.#alternatesOf(directory)) {
-          const stats = await stat(encodePath(alternate), { bigint: true }).catch(() => null);
-          const id = `${stats?.dev}:${stats?.ino}`;
-          if (stats?.isDirectory() !== true || seen.has(id)) continue;
-          if (seen.add(id).size > mostAlternates)
-            throw new UnusableRepository(`it borrows objects of more than ${mostAlternates} directories`);
-          await this.objects(alternate, { device: stats.dev, owner: null, mostBytes: null });
-          next.push(alternate);
-        }
-      from = next;
+    try {
+      for (const alternate of alternatesOf(objects, false)) {
+        const stats = await stat(encodePath(alternate), { bigint: true }).catch(() => null);
+        const id = `${stats?.dev}:${stats?.ino}`;
+        if (stats?.isDirectory() !== true || seen.has(id)) continue;
+        seen.add(id);
+        await this.objects(alternate, { device: stats.dev, owner: null, mostBytes: null });
+      }
+    } catch (error) {
+      throw error instanceof CannotTell ? new UnusableRepository(this.#named(error.message)) : error;
     }
-  }
-
-  #alternatesOf(objects: string): readonly string[] {
-    const { directories, fault } = readAlternates(objects, false);
-    if (fault !== null) throw this.#unusable(`${objects}/info/alternates`, fault);
-    return directories;
   }
 
   async *#entries(path: string): ReturnType<typeof directoryEntries> {
@@ -272,7 +262,11 @@ class Look {
   }
 
   #unusable(path: string, why: string): UnusableRepository {
-    const within = path.startsWith(`${this.#repository}/`);
-    return new UnusableRepository(`${within ? path.slice(this.#repository.length + 1) : path} ${why}`);
+    return new UnusableRepository(`${this.#named(path)} ${why}`);
+  }
+
+  /** Shortens a text that begins with a path in the repository. */
+  #named(text: string): string {
+    return text.startsWith(`${this.#repository}/`) ? text.slice(this.#repository.length + 1) : text;
   }
 }
