@@ -39,10 +39,12 @@ export {
   type Links,
   type OwnerSource,
   objectsPathOf,
+  parseTemplate,
   type Root,
   type StorageKind,
   type StorageSettings,
   storageKinds,
+  type Template,
   type Visibility,
   walkedRoots,
 } from './layout.ts';
@@ -61,16 +63,21 @@ export {
   noexecMountAt,
   sourceOf,
 } from './mounts.ts';
-export { below, decodePath, encodePath, isOfCluster, isOfGitaly, isPool, isWithin } from './path.ts';
 export {
+  below,
+  decodePath,
+  encodePath,
+  isOfCluster,
+  isOfGitaly,
+  isPool,
   isQuarantineName,
+  isWithin,
   type LargeBlob,
   type LargeBlobsLook,
   type Quarantine,
   type QuarantineLook,
   quarantinePath,
-} from './quarantine.ts';
-export { parseTemplate, type Template } from './template.ts';
+} from './path.ts';
 export {
   holdsRepositories,
   holdsRepository,

@@ -18,11 +18,11 @@ import {
   type Layout,
   type Root,
   rootAt,
+  type Segment,
   statesAt,
   type Track,
 } from './layout.ts';
 import { encodePath, isWithin, namesOf, pathOf } from './path.ts';
-import type { Segment } from './template.ts';
 import { holdsRepositories } from './units.ts';
 
 const mostLinks = 1000;
