@@ -50,6 +50,7 @@ export interface Watched {
 }
 
 interface WatchedDirectory {
+  device: number;
   /** 0 before the first look. */
   inode: number;
   changedAt: number;
@@ -57,8 +58,8 @@ interface WatchedDirectory {
   isYoung: boolean;
   /** The inodes of its directories, by name; null: not known. */
   inodes: ReadonlyMap<string, number | null>;
-  /** Its own inode when these were listed. */
-  listedInode: number;
+  /** Its own device and inode when these were listed. */
+  listed: string;
 }
 
 /**
@@ -99,11 +100,11 @@ export class Directories {
       this.#lookAt(path, watched);
       yield;
     }
-    const { path: root } = this.#root;
-    if (!isThere(this.#root)) return { root, gone: [], hasVanished: false, removed: [] };
     const gone = [...this.#gone.keys()];
     const removed = gone.filter(path => this.#gone.get(path));
     this.#gone.clear();
+    const { path: root } = this.#root;
+    if (!isThere(this.#root)) return { root, gone: [], hasVanished: false, removed: [] };
     const hasVanished = haveMostVanished(gone.length, gone.length + this.#unitCount());
     return { root, gone, hasVanished, removed };
   }
@@ -127,11 +128,12 @@ export class Directories {
 
   #watch(path: string): void {
     this.#watched.set(path, {
+      device: 0,
       inode: 0,
       changedAt: 0,
       isYoung: false,
       inodes: new Map(),
-      listedInode: 0,
+      listed: '',
     });
   }
 
@@ -141,6 +143,7 @@ export class Directories {
     if (stats === null) return;
     const { ino: inode, ctimeMs: changedAt } = stats;
     if (inode === watched.inode && changedAt === watched.changedAt && !watched.isYoung) return;
+    watched.device = stats.dev;
     watched.inode = inode;
     watched.changedAt = changedAt;
     watched.isYoung = Math.abs(Date.now() - changedAt) < coarsestTimeMs;
@@ -181,10 +184,11 @@ export class Directories {
       if (one === undefined || other === undefined) return false;
       return one === null || other === null || one === other;
     };
-    const isSame = watched.listedInode === watched.inode;
+    const own = `${watched.device}:${watched.inode}`;
+    const isSame = watched.listed === own;
     for (const name of before.keys()) if (!isKept(name)) this.#miss(below(directory.path, name), isSame);
     watched.inodes = now;
-    watched.listedInode = watched.inode;
+    watched.listed = own;
     for (const name of names) {
       if (isKept(name)) continue;
       const child = childOf(this.#layout, directory, name);
