@@ -1,6 +1,6 @@
 /** A git server's folder with repositories in it, made for one test. */
 
-import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { identity } from '../../e2e/run.ts';
@@ -25,13 +25,12 @@ export class Server {
     return join(this.root, ...parts);
   }
 
-  /** A bare repository as `git init --bare` makes it, hooks folder and all. */
+  /** A bare repository with a hooks folder, into which a worker may have put the hooks by now. */
   async repository(name: string): Promise<string> {
     const path = this.path(name);
-    const made = await this.git(['init', '-q', '--bare', '--initial-branch=main', path]);
+    const made = await this.git(['init', '-q', '--bare', '--template=', '--initial-branch=main', path]);
     if (made.code !== 0) throw new Error(made.stderr);
-    await rm(join(path, 'hooks'), { recursive: true, force: true });
-    await mkdir(join(path, 'hooks'), { mode: 0o755 });
+    await mkdir(join(path, 'hooks'), { mode: 0o755, recursive: true });
     return path;
   }
 
