@@ -50,10 +50,7 @@ async function examined({ config }: ConfigOption, mostMs?: number): Promise<Exam
 
 /** Does the work of `softquota doctor`, in a process of its own. */
 export async function examination(options: ConfigOption): Promise<Examination> {
-  const [{ examine }, { hookConfPath }] = await Promise.all([
-    import('../doctor/index.ts'),
-    import('../git/index.ts'),
-  ]);
+  const { examine } = await import('../doctor/index.ts');
   const where = whereIs(options);
   return examine({
     loaded: loadConfig(where),
@@ -61,7 +58,7 @@ export async function examination(options: ConfigOption): Promise<Examination> {
       admin: path => adminClient(() => config).ask({ path }),
       gate: path => gateClient(config).ask({ path }),
     }),
-    context: { uid: where.uid, configOption: options.config ?? null, hookConf: hookConfPath },
+    context: { uid: where.uid, configOption: options.config ?? null },
   });
 }
 

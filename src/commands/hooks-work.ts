@@ -204,7 +204,7 @@ function isWell(status: git.RepositoryStatus, expected: string | null): boolean 
 }
 
 function remark(status: Exclude<git.RepositoryStatus, git.RepositoryFault>, expected: string | null): string {
-  const { gitlab, hooksPath, hooks, leftovers } = status;
+  const { gitlab, hooksPath, hooks } = status;
   if (gitlab !== null) return gitlab;
   if (hooksPath?.ours === false)
     return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
@@ -222,7 +222,6 @@ function remark(status: Exclude<git.RepositoryStatus, git.RepositoryFault>, expe
       const { skipped } = hooks[name];
       return skipped && `${skipped} is not executable, and does not run`;
     }),
-    leftovers && `of release 0.1: ${leftovers}`,
   ]).join(', ');
 }
 

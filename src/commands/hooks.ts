@@ -18,9 +18,8 @@ export const addHooks = resource('hooks', {
     hooksCommand('install', {
       summary: 'install or update the hooks',
       description:
-        'Installs or updates the hooks, with the settings in their head. Hooks, settings and files of earlier versions are ' +
-        'replaced. An existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic ' +
-        'link.\n\n' +
+        'Installs or updates the hooks, with the settings in their head. Hooks of earlier versions are replaced. An ' +
+        'existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic link.\n\n' +
         "In repositories of Gitea, Forgejo and Gogs the hooks lie where the forge's own hooks run them and where it never " +
         'replaces them; a template directory for new repositories is written, with the setting that makes the forge use it. ' +
         'With --gitolite the hooks are installed once for gitolite, which links them into every present and future ' +

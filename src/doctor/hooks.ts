@@ -35,7 +35,6 @@ export async function checkHooks(
   { close, count, roots, whole }: Repositories,
   statuses: readonly git.RepositoryStatus[],
 ): Promise<readonly RunHook[]> {
-  const { context } = installation;
   const faults: Fault[] = [];
   const run: RunHook[] = [];
   const askers: { readonly client: git.Client; readonly repository: string }[] = [];
@@ -56,12 +55,6 @@ export async function checkHooks(
     for (const { repository } of repositories) faults.push({ code: 'hook', repository, what, mend: null });
   }
   const rootPaths = roots.filter(({ state }) => state === 'present').map(({ path }) => path);
-  if (close.length > 0 && existsSync(context.hookConf)) {
-    const remove = commandLine('rm', context.hookConf);
-    const mend = `${softquota(context, 'hooks install', ...rootPaths)} && ${remove}`;
-    const what = 'is of release 0.1; this version reads it only at installation';
-    faults.push({ code: 'hook', repository: context.hookConf, what, mend });
-  }
   tellFaults(report, installation, faults, rootPaths);
   const some = close.length < count ? `, ${formatCount(close.length)} of them in detail` : '';
   const more = whole ? '' : ' (more exist; the search ended after its time limit)';
@@ -88,22 +81,21 @@ function faultsOf(installation: Installation, repository: Repository, status: gi
   });
   const install = softquota(context, 'hooks install', repository.path);
   if ('fault' in status) return [fault('hook', status.fault, `mend this; then: ${install}`)];
-  const { gitlab, hooksPath, hooks, leftovers } = status;
+  const { gitlab, hooksPath, hooks } = status;
   if (gitlab !== null) {
     const mend = softquota(context, 'hooks install', '--gitlab', 'CUSTOM_HOOKS_DIR');
     return [fault('hook', gitlab, `${mend}  # doctor does not look for it`)];
   }
-  const old = leftovers === null ? [] : [fault('hook', `has ${leftovers} of release 0.1`)];
   if (hooksPath !== null) {
     const { directory, from } = hooksPath;
-    if (hooksPath.ours) return old;
+    if (hooksPath.ours) return [];
     const mount = existsSync(encodePath(directory)) ? noexecMountAt(directory) : null;
     if (mount !== null) {
       const what = `git cannot run the hooks in ${directory}, which core.hooksPath of ${from} names: its file system is mounted with noexec`;
-      return [fault('hook_blocked', what, remount(mount)), ...old];
+      return [fault('hook_blocked', what, remount(mount))];
     }
     const what = `git runs the hooks in ${directory} because of core.hooksPath of ${from}; the softquota hooks are not there`;
-    return [fault('hook_unreached', what, unreachedMend(installation, repository, hooksPath)), ...old];
+    return [fault('hook_unreached', what, unreachedMend(installation, repository, hooksPath))];
   }
   const found: Fault[] = [];
   for (const name of git.hookNames) {
@@ -132,9 +124,7 @@ function faultsOf(installation: Installation, repository: Repository, status: gi
     if (settings !== null && !isSamePath(settings.socket, socket))
       found.push(fault('hook', `${file} asks at ${settings.socket}, but the daemon listens at ${socket}`));
   }
-  // The update of an older hook removes the leftovers, too.
-  const isOlder = git.hookNames.some(name => hooks[name].state === 'older');
-  return [...found.slice(0, 1), ...(isOlder ? [] : old)];
+  return found.slice(0, 1);
 }
 
 /** Returns true if two absolute paths lead to the same place. Resolves links as far as the paths exist. */

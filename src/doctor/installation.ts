@@ -28,8 +28,6 @@ export interface HostContext {
   readonly uid: number;
   /** The value of `--config`, which the commands of fixes repeat. */
   readonly configOption: string | null;
-  /** The file of release 0.1 with the hooks' settings for the whole host. */
-  readonly hookConf: string;
 }
 
 export interface Loaded {

@@ -15,7 +15,7 @@
  */
 
 export { asks, findClient, findProgram, programFolders } from './hooks/client.ts';
-export { configSetting, hookConfPath } from './hooks/config.ts';
+export { configSetting } from './hooks/config.ts';
 export { findRepositories, type UnreadPlace } from './hooks/find.ts';
 export type { RepositoryFault } from './hooks/folder.ts';
 export {

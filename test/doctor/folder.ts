@@ -16,7 +16,7 @@ export function git(...args: readonly string[]): string {
   return execFileSync('git', args, { encoding: 'utf8' }).trim();
 }
 
-export const context = { uid: 0, configOption: null, hookConf: '/nowhere' };
+export const context = { uid: 0, configOption: null };
 
 /** An installation with this app.ini in a folder, whose daemon has nothing to say. */
 export function installationIn(

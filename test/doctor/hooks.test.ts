@@ -1,7 +1,7 @@
 /** The hooks of repositories as doctor sees them: in place, of this version, and asking the right daemon. */
 
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { checkHooks } from '../../src/doctor/hooks.ts';
@@ -9,12 +9,11 @@ import { Report } from '../../src/doctor/installation.ts';
 import { lookForRepositories } from '../../src/doctor/repositories.ts';
 import { hooksStatus, installGlobally, installHooks } from '../../src/git/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { context, git, installationIn, reportOf, write } from './folder.ts';
+import { git, installationIn, reportOf } from './folder.ts';
 
 interface World {
   readonly paths: readonly string[];
   readonly socket: string;
-  readonly hookConf: string;
   /** Installs the hooks once more, with another socket where one is given. */
   readonly install: (socket?: string) => Promise<unknown>;
   readonly look: () => Promise<Report>;
@@ -26,18 +25,17 @@ interface World {
 async function world(t: Test, names: readonly string[] = ['a', 'b', 'c']): Promise<World> {
   const folder = temporaryFolder(t);
   const socket = join(folder, 'gate.sock');
-  const hookConf = join(folder, 'hook.conf');
   const paths = names.map(name => join(folder, `git/alice/${name}.git`));
   mkdirSync(join(folder, 'git/alice'), { recursive: true });
   for (const path of paths) git('init', '-q', '--bare', path);
   const text = `[server]\nSOCKET = ${socket}\n[storage.repos]\nPATH = ${folder}/git/{owner}/{repo}.git\n`;
-  const installation = installationIn(folder, text, { context: { ...context, hookConf } });
-  const install = (at = socket) => installHooks(paths, { socket: at, client: 'curl', hookConf });
+  const installation = installationIn(folder, text);
+  const install = (at = socket) => installHooks(paths, { socket: at, client: 'curl' });
   await install();
   const found = lookForRepositories(installation.loaded.config);
   const check = async (report: Report) => checkHooks(report, installation, found, await hooksStatus(paths));
   const look = () => reportOf(check);
-  return { paths, socket, hookConf, install, look, run: () => check(new Report()) };
+  return { paths, socket, install, look, run: () => check(new Report()) };
 }
 
 t.test('of repositories that are well it says by which program their hooks ask', async t => {
@@ -118,25 +116,4 @@ t.test('a hook that was changed by hand is of another version', async t => {
   t.match((await look()).findings, [{ code: 'hook', message: /hooks\/post-receive is of another version$/ }]);
   await install();
   t.strictSame((await look()).findings, []);
-});
-
-t.test('settings and files of release 0.1 are found, and gone after an installation', async t => {
-  const { paths, install, look } = await world(t, ['a']);
-  const path = `${paths[0]}`;
-  git('config', '--file', join(path, 'config'), 'softquota.timeout', '3');
-  write(join(path, 'softquota-offline'), 'let through\n');
-  t.match((await look()).findings, [
-    { code: 'hook', message: /has softquota\.\* settings, softquota-offline of release 0\.1$/ },
-  ]);
-  await install();
-  t.strictSame((await look()).findings, []);
-  t.notOk(existsSync(join(path, 'softquota-offline')));
-});
-
-t.test('hook.conf of release 0.1 is read once more, and removed', async t => {
-  const { hookConf, look } = await world(t, ['a']);
-  write(hookConf, 'onError=deny\n');
-  const { findings } = await look();
-  t.match(findings, [{ code: 'hook', message: new RegExp(`^${hookConf}: is of release 0\\.1`) }]);
-  t.match(findings[0]?.mend, new RegExp(`^softquota hooks install \\S+ && rm ${hookConf}$`));
 });

@@ -32,11 +32,6 @@ interface Belonging {
   readonly gid: number;
 }
 
-interface WriteOptions {
-  readonly seen?: BoundedFile;
-  readonly temporary?: string;
-}
-
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
 export class Folder {
@@ -157,15 +152,10 @@ export class Folder {
 
   /**
    * Replaces the content of `name` in one step: after a crash the file has all of the old bytes or all of the
-   * new. With `seen`, throws ChangedMeanwhile unless that entry is still there. `temporary` names the file
-   * for the new bytes until then; throws EEXIST if it exists.
+   * new. With `seen`, throws ChangedMeanwhile unless that entry is still there.
    */
-  async write(
-    name: string,
-    bytes: Uint8Array,
-    belonging: Belonging,
-    { seen, temporary = `.softquota-${randomBytes(8).toString('hex')}` }: WriteOptions = {},
-  ): Promise<void> {
+  async write(name: string, bytes: Uint8Array, belonging: Belonging, seen?: BoundedFile): Promise<void> {
+    const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
     await this.#create(temporary, bytes, belonging);
     let isInPlace = false;
     try {

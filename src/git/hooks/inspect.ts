@@ -7,7 +7,7 @@ import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, encodePath, noexecMountAt, saysHangs } from '../../layout/index.ts';
 import { shellQuoted } from '../../text.ts';
-import { type ConfigFacts, configSetting, oldFiles, readFacts } from './config.ts';
+import { type ConfigFacts, configSetting, readFacts } from './config.ts';
 import { Folder, inEach, type RepositoryFault } from './folder.ts';
 import {
   customFolder,
@@ -330,8 +330,6 @@ interface ReadStatus {
   readonly signedPushes: boolean;
   /** Why git never runs hooks in this repository; null if it does. */
   readonly gitlab: string | null;
-  /** Settings or files of release 0.1 in the repository, in words; null if there are none. */
-  readonly leftovers: string | null;
 }
 
 export type RepositoryStatus = ReadStatus | RepositoryFault;
@@ -348,15 +346,12 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
   return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
     const facts = readFacts(repository);
     await using hooks = await runFolder(repository);
-    const files = await oldFiles(repository);
-    const left = [...(facts.oldSettings.size > 0 ? ['softquota.* settings'] : []), ...files];
     return {
       repository: path,
       hooks: hooks === null ? absentHooks : await statesIn(hooks),
       hooksPath: await findHooksPath(repository, facts),
       signedPushes: facts.signedPushes,
       gitlab: ofGitlab(path, facts),
-      leftovers: left.length === 0 ? null : left.join(', '),
     };
   });
 }

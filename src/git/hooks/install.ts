@@ -2,7 +2,7 @@
 
 import type { Stats } from 'node:fs';
 import { SoftquotaError } from '../../errors.ts';
-import { hookConfPath, type OldSettings, readFacts, readOldSettings, removeOld } from './config.ts';
+import { readFacts } from './config.ts';
 import { belongingOf, ChangedMeanwhile, type Folder, inEach, type RepositoryFault } from './folder.ts';
 import {
   customFolder,
@@ -30,10 +30,7 @@ import {
 } from './inspect.ts';
 
 /** The settings to write. A policy that is not given stays as in the hook in place. */
-export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>, OldSettings {
-  /** The path to read instead of /etc/softquota/hook.conf. */
-  readonly hookConf?: string;
-}
+export type WantedSettings = Pick<HookSettings, 'socket' | 'client'> & Partial<HookSettings>;
 
 export interface InstalledHook {
   readonly did: 'installed' | 'updated' | 'unchanged';
@@ -61,8 +58,7 @@ export type InstallResult = InstallDone | RepositoryFault;
 
 /**
  * Puts both hooks into each repository. A second call changes nothing; an older version of ours is replaced
- * in its place, and files and settings of release 0.1 are removed. A fault in one repository does not stop
- * the others.
+ * in its place. A fault in one repository does not stop the others.
  */
 export async function installHooks(
   repositories: readonly string[],
@@ -87,12 +83,9 @@ export async function installInto(
   options: WantedSettings,
   isForge = false,
 ): Promise<InstalledHooks> {
-  const old = readOldSettings(repository, options.hookConf ?? hookConfPath);
   for (let attempt = 1; ; attempt++) {
     try {
-      const hooks = await installOnce(repository, { wanted: options, old, isForge });
-      await removeOld(repository);
-      return hooks;
+      return await installOnce(repository, { wanted: options, isForge });
     } catch (error) {
       if (!(error instanceof ChangedMeanwhile) || attempt === mostAttempts) throw error;
     }
@@ -101,7 +94,6 @@ export async function installInto(
 
 interface Terms {
   readonly wanted: WantedSettings;
-  readonly old?: OldSettings;
   readonly isForge?: boolean;
   /** Only into NAME.d, for a program such as Gitaly that runs these folders. */
   readonly onlyFolders?: boolean;
@@ -206,7 +198,7 @@ async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const unchanged = isInPlace(content, main);
   if (main.kind === 'file' && givesWay(place)) await keepPrevious(place, main.bytes, main.stats);
   try {
-    if (!unchanged) await hooks.write(name, content, ownedLike(hooks), { seen: main });
+    if (!unchanged) await hooks.write(name, content, ownedLike(hooks), main);
   } catch (error) {
     const isStillThere = error instanceof ChangedMeanwhile;
     if (isStillThere && givesWay(place) && previous.kind === 'absent') await forgetPrevious(place);
@@ -220,10 +212,10 @@ async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
 }
 
 /** Returns the hook with the wanted settings; others come from the hook that it replaces. */
-function contentFor({ name, main, inFolder }: HookPlace, { wanted, old }: Terms): Buffer {
+function contentFor({ name, main, inFolder }: HookPlace, { wanted }: Terms): Buffer {
   const present = [inFolder, main].find(entry => isOurs(name, entry));
   const written = present === undefined ? null : settingsIn(present.bytes);
-  const { onError, lastFor } = { ...defaultSettings, ...(written ?? old), ...wanted };
+  const { onError, lastFor } = { ...defaultSettings, ...written, ...wanted };
   return filled(name, { socket: wanted.socket, client: wanted.client, onError, lastFor });
 }
 
@@ -280,7 +272,6 @@ export async function removeHooks(
       for (const name of hookNames) if (found[name] !== 'absent') removed[name] = found[name];
       if (folder === customFolder) await repository.removeEmpty(folder);
     }
-    await removeOld(repository);
     return { repository: path, hooks: removed };
   });
 }

@@ -103,8 +103,6 @@ async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<
     await using custom = await template.directoryOrMade(customFolder, made);
     await installIn(custom, { wanted });
   }
-  // Release 0.1 wrote softquota.* settings there, for each new repository.
-  if (template.entry('config').kind === 'file') await template.remove('config');
 }
 
 /** Removes the templates below these roots, or returns why not. Files of other people are not touched. */

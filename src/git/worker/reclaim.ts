@@ -7,10 +7,9 @@
  * collection fails, or frees nothing, is tried less and less often.
  */
 
-import { unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import { encodePath, isOfGitaly } from '../../layout/index.ts';
+import { isOfGitaly } from '../../layout/index.ts';
 import { formatBytes, printable } from '../../text.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
 import { CollectionPlan } from './collection-plan.ts';
@@ -173,8 +172,6 @@ export class Reclaim {
     };
     this.#known.set(path, known);
     this.#unfound.add(path);
-    // Hooks of earlier versions printed this file.
-    void unlink(encodePath(`${path}/softquota-space`)).catch(() => {});
     return known;
   }
 

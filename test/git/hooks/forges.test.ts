@@ -27,8 +27,7 @@ async function open(t: Test) {
   t.teardown(() => gate.close());
   const wanted = { socket: gate.socket, client: 'nc' } as const;
   await server.git(['init', '-q', server.path('work')]);
-  const install = async (repositories: readonly string[]) =>
-    installHooks(repositories, { ...wanted, hookConf: server.noConf });
+  const install = async (repositories: readonly string[]) => installHooks(repositories, wanted);
   return {
     server,
     gate,
@@ -180,7 +179,6 @@ t.test('a hook that a forge writes while ours is put in is not lost', async t =>
     let isWritten = false;
     const settings = {
       client: wanted.client,
-      hookConf: server.noConf,
       get socket() {
         if (!isWritten) writeFileSync(join(path, file), text, { mode: 0o755 });
         isWritten = true;

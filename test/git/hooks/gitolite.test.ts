@@ -44,7 +44,7 @@ async function withGitolite(t: Test) {
     testing: join(home, 'repositories/testing.git'),
     common: join(home, '.gitolite/hooks/common'),
     find: () => findGitolite(home, { passwd }),
-    options: { socket: '/run/softquota/gate.sock', client: 'nc', hookConf: server.noConf } as const,
+    options: { socket: '/run/softquota/gate.sock', client: 'nc' } as const,
     setLocalCode: async (line: string) => {
       const file = join(home, '.gitolite.rc');
       const text = await readFile(file, 'utf8');

@@ -53,7 +53,7 @@ async function installed(t: Test) {
   const server = await Server.open(t);
   const repository = await server.repository('alice/app.git');
   const install = async (paths: readonly string[] = [repository], more = {}) =>
-    installHooks(paths, { ...wanted, ...more, hookConf: server.noConf });
+    installHooks(paths, { ...wanted, ...more });
   return { server, repository, install, at: (path: string) => join(repository, path) };
 }
 
@@ -288,31 +288,26 @@ t.test('nothing is written through a link, whatever it stands for', async t => {
 
 t.test('a fault of one repository keeps none of the others from getting their hooks', async t => {
   const { server, repository, install } = await installed(t);
-  const locked = await server.repository('locked.git');
-  await writeFile(join(locked, 'config.lock'), '');
-  await writeFile(join(locked, 'config'), '[softquota]\n\tsocket = /s\n');
   const odd = await server.repository('odd.git');
   await mkdir(join(odd, 'hooks/pre-receive'));
-  const results = await install([server.path('missing.git'), locked, odd, repository]);
+  const results = await install([server.path('missing.git'), odd, repository]);
   t.match(results, [
     { fault: 'no such file or directory (ENOENT)' },
-    { fault: /another program is changing the configuration: .*config\.lock exists/ },
     { fault: /hooks\/pre-receive is not a regular file/ },
     pre({ did: 'installed' }),
   ]);
 });
 
-t.test('a configuration that another program changes meanwhile keeps what that wrote', async t => {
+t.test('a file that another program changes meanwhile keeps what that wrote', async t => {
   const { repository, at } = await installed(t);
   const folder = await Folder.open(repository);
   t.teardown(() => folder.close());
   const seen = folder.entry('config');
   await appendFile(at('config'), '[other]\n\tkey = value\n');
-  const locked = { seen, temporary: 'config.lock' };
   const belonging = belongingOf(await stat(at('config')));
-  await t.rejects(folder.write('config', Buffer.from('[ours]\n'), belonging, locked), /changed .* meanwhile/);
+  await t.rejects(folder.write('config', Buffer.from('[ours]\n'), belonging, seen), /changed .* meanwhile/);
   t.match(await readFile(at('config'), 'utf8'), '[other]');
-  await t.rejects(stat(at('config.lock')), { code: 'ENOENT' });
+  t.notMatch((await readdir(repository)).join(' '), 'softquota');
 });
 
 t.test('files belong to whom the repository belongs to, and a closed repository stays closed', async t => {

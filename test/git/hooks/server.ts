@@ -9,12 +9,9 @@ import { temporaryFolder } from '../../temporary-folder.ts';
 
 export class Server {
   readonly root: string;
-  /** A hook.conf that does not exist. */
-  readonly noConf: string;
 
   private constructor(root: string) {
     this.root = root;
-    this.noConf = join(root, 'no-hook.conf');
   }
 
   static async open(t: Test): Promise<Server> {

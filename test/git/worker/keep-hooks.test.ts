@@ -145,7 +145,7 @@ t.test('settings of hooks that are in place stay, and older hooks are replaced w
   const world = await World.open(t);
   const first = world.path('first/first');
   const chosen = { socket: '/run/other.sock', client: 'curl', onError: 'deny', lastFor: 60 } as const;
-  await installHooks([first], { ...chosen, hookConf: world.server.noConf });
+  await installHooks([first], chosen);
   const settings = async () => settingsIn(await readFile(join(first, 'hooks/pre-receive')));
   await world.keeper.start();
   t.same(world.said, [], 'nothing is put in');

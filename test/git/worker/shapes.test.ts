@@ -113,7 +113,6 @@ const places = [
   'index',
   'gc.pid',
   'gc.pid.lock',
-  'softquota-space',
   'refs',
   'refs/heads',
   'refs/heads/main',

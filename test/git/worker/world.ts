@@ -51,7 +51,7 @@ export class World {
   static async open(t: Test, { isForge = false } = {}): Promise<World> {
     const server = await Server.open(t);
     const gate = await Gate.open(server.path('gate.sock'));
-    const wanted = { socket: gate.socket, client: 'nc', hookConf: server.noConf } as const;
+    const wanted = { socket: gate.socket, client: 'nc' } as const;
     const world = new World(server, gate, wanted, isForge);
     await server.git(['init', '-q', server.path('work')]);
     await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
