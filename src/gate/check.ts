@@ -34,7 +34,6 @@ import {
   bytesIn,
   type Parameters,
   pathIn,
-  pushIn,
   type Reply,
   replyWith,
   subjectIn,
@@ -88,11 +87,6 @@ interface Question {
   /** Declared size; null if the request has none. */
   readonly sizeBytes: number | null;
   readonly actor: string;
-  /**
-   * Name of a push that starts if it is allowed, as hooks of the previous release send it; null for a mere
-   * check.
-   */
-  readonly push: string | null;
 }
 
 /** Answers a check. It returns a promise only if an unknown path has to be looked up on the disk. */
@@ -109,7 +103,6 @@ export function answerCheck(services: GateServices, parameters: Parameters): Rep
 export function askedQuestion(services: GateServices, parameters: Parameters): Question | Promise<Question> {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? null : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
-  const push = pushIn(parameters);
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
@@ -117,14 +110,13 @@ export function askedQuestion(services: GateServices, parameters: Parameters): Q
     if (subject === null) {
       throw badParameter('subject is missing: it is required with owner');
     }
-    return { ownerName, subject, unit: null, sizeBytes, actor, push };
+    return { ownerName, subject, unit: null, sizeBytes, actor };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
     subject: subject ?? unit.leaf,
     sizeBytes,
     actor,
-    push,
   });
   const path = pathIn(text);
   const known = knownUnitAt(services.ledger, path);
@@ -145,26 +137,14 @@ function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit
   );
 }
 
-/** Seconds after which the bytes of a push are released if its end is never reported. */
-const pushSeconds = 60;
-
-/** Makes the id of the reservation for such a push. */
-export function pushId(unit: string | null, push: string): string {
-  return `push ${unit} ${push}`;
-}
-
 function answerQuestion(services: GateServices, question: Question): Reply {
   const { ledger } = services;
-  const { ownerName, subject, unit, push, sizeBytes } = question;
+  const { ownerName, subject, unit, sizeBytes } = question;
   const path = unit?.path ?? null;
-  const bytes = sizeBytes ?? 0;
   const things = thingsOf(services, question);
-  const decided = decidedFirstByDisk(services, { ownerName, subject, path }, () => {
-    if (push === null) return ledger.decide(ownerName, subject, bytes, things);
-    const parts = [{ id: pushId(path, push), bytes }];
-    const action = { ownerName, subject, parts, isReported: false, unit: path, things };
-    return ledger.admit({ ...action, seconds: pushSeconds });
-  });
+  const decided = decidedFirstByDisk(services, { ownerName, subject, path }, () =>
+    ledger.decide(ownerName, subject, sizeBytes ?? 0, things),
+  );
   return answered(services, question, decided);
 }
 

@@ -20,7 +20,7 @@ import { forgeSource, type Reservation, type SourceReport } from '../ledger/inde
 import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { counted, formatBytes, isoTime, printable } from '../text.ts';
-import { answered, askedQuestion, decidedFirstByDisk, pushId, thingsOf } from './check.ts';
+import { answered, askedQuestion, decidedFirstByDisk, thingsOf } from './check.ts';
 import {
   bytesIn,
   deltaIn,
@@ -28,7 +28,6 @@ import {
   nameParameter,
   type Parameters,
   pathIn,
-  pushIn,
   type Reply,
   replyWith,
   requestAddress,
@@ -106,7 +105,7 @@ function reservationShown({ ledger }: GateServices, { id, expiresAt }: Reservati
   return replyWith(status, { id, expires_at: ledger.reservations.timeOf(expiresAt) }, `${id}\n`);
 }
 
-/** `/v1/changed` with a path: measures the unit again soon, which ends `push` or `reservation`. */
+/** `/v1/changed` with a path: measures the unit again soon, which ends `reservation`. */
 async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
   const reservation = reservationIn(services, parameters);
   const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
@@ -118,9 +117,8 @@ async function changed(services: GateServices, parameters: Parameters): Promise<
   }
   const unit = await existing(services, pathIn(text));
   const { reservations, walks } = services.ledger;
-  const push = pushIn(parameters);
-  const ended = push === null ? reservation : reservations.byId(pushId(unit, push));
-  if (ended !== null) reservations.replace(ended, { unit, landedSeq: ended.landedSeq ?? walks.nextSeq() });
+  if (reservation !== null)
+    reservations.replace(reservation, { unit, landedSeq: reservation.landedSeq ?? walks.nextSeq() });
   services.measureSoon(unit);
   return replyWith(202, { unit }, `${printable(unit)} is measured again soon\n`);
 }

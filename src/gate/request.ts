@@ -383,14 +383,6 @@ export function actorIn(parameters: Parameters): string {
   return (parameters.get('actor') ?? '') === '' ? '' : nameParameter(parameters, 'actor');
 }
 
-/** Returns the name of the push that is about to start, or is over; null if none is given. */
-export function pushIn(parameters: Parameters): string | null {
-  const push = parameters.get('push') ?? '';
-  if (push === '') return null;
-  if (/^[!-~]{1,255}$/.test(push)) return push;
-  throw badParameter(`push is ${excerpt(push)}, where at most 255 printable ASCII characters are expected`);
-}
-
 function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {
   const number = form.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number))

@@ -1,9 +1,9 @@
-/** Reservations, and those of hooks of the release before. */
+/** Reservations of room for uploads. */
 
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { SetClock } from '../ledger/world.ts';
-import { type Answer, asText, form, json, openWorld, type World } from './world.ts';
+import { type Answer, form, json, openWorld, type World } from './world.ts';
 
 const path = '/srv/git/alice/app.git';
 
@@ -91,64 +91,37 @@ t.test('a report of what came ends the reservation, and counts also where its ti
 t.test('a walk that began before the bytes were in place ends no reservation', async t => {
   const world = await openWorld(t, { precise: true, totalBytes: 10_000 });
   world.walk(path, 'alice', 1000);
-  const push = `path=${path}&size=2000&push=abc`;
-  t.equal((await world.ask(`/v1/check?${push}`)).status, 200);
+  const { id } = read(await reserve(world, { path, size: '2000' }));
   const reserved = async () => read(await world.ask(`/v1/check?path=${path}`)).reserved;
   t.equal(await reserved(), 2000);
   world.walk(path, 'alice', 1000);
-  t.equal(await reserved(), 2000, 'the push is not over yet');
-  t.equal((await world.ask('/v1/changed', form({ path, push: 'other' }))).status, 202);
+  t.equal(await reserved(), 2000, 'the upload is not over yet');
+  t.equal((await world.ask('/v1/changed', form({ path }))).status, 202);
   world.walk(path, 'alice', 1000);
-  t.equal(await reserved(), 2000, 'another push is over');
+  t.equal(await reserved(), 2000, 'another upload is over');
   const early = world.ledger.walks.nextSeq();
-  t.equal((await world.ask('/v1/changed', form({ path, push: 'abc' }))).status, 202);
+  t.equal((await world.ask('/v1/changed', form({ path, reservation: String(id) }))).status, 202);
   world.walk(path, 'alice', 1000, { seq: early });
   t.equal(await reserved(), 2000, 'this walk began earlier');
   world.walk(path, 'alice', 3000);
   t.equal(await reserved(), undefined);
 });
 
-t.test('fifty pushes at once have no more room together than there is', async t => {
+t.test('fifty uploads at once have no more room together than there is', async t => {
   const world = await openWorld(t, { precise: true, totalBytes: 10_000 });
   world.walk(path, 'alice', 0);
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, (_, at) => world.ask(`/v1/check?path=${path}&size=1000&push=p${at}`, asText)),
-  );
-  t.equal(answers.filter(({ status }) => status === 200).length, 10);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => reserve(world, { path, size: '1000' })));
+  t.equal(answers.filter(({ status }) => status === 201).length, 10);
   t.equal(answers.filter(({ status }) => status === 413).length, 40);
 });
 
-t.test('a push that is tried again takes the place of its first try', async t => {
-  const clock = new SetClock();
-  const world = await openWorld(t, { precise: true, totalBytes: 10_000 }, {}, clock);
-  world.walk(path, 'alice', 0);
-  const push = (name: string, size = 6000) => world.ask(`/v1/check?path=${path}&size=${size}&push=${name}`);
-  t.equal((await push('a')).status, 200);
-  t.equal((await push('a')).status, 200);
-  t.equal((await push('b')).status, 413);
-  t.equal((await push('a', 10_001)).status, 413);
-  t.equal((await push('b')).status, 413, 'a try that is refused leaves the first one in place');
-  clock.pass(60_000);
-  t.equal((await push('b')).status, 200, 'a push that was killed releases its room with its time');
-});
-
-t.test('a question that starts nothing reserves nothing, nor does a push of unknown size', async t => {
+t.test('a check reserves nothing, also if a hook of release 0.1 names its push', async t => {
   const world = await openWorld(t, { precise: true, totalBytes: 10_000 });
   world.walk(path, 'alice', 0);
-  for (const query of ['&size=5000', '&push=a', '&push=a&size=0']) {
-    t.match(read(await world.ask(`/v1/check?path=${path}${query}`)), { used: 0 });
+  for (const query of ['&size=5000', '&size=5000&push=a']) {
+    t.match(read(await world.ask(`/v1/check?path=${path}${query}`)), { allowed: true, used: 0 });
     t.match(read(await world.ask(`/v1/check?path=${path}`)), { used: 0, reserved: undefined });
   }
-});
-
-t.test('also without PRECISE a push of known size counts at once, in whatever repository', async t => {
-  const world = await openWorld(t, { totalBytes: 10_000 });
-  const other = '/srv/git/alice/other.git';
-  for (const each of [path, other]) world.walk(each, 'alice', 1000);
-  const push = (to: string, name: string) => world.ask(`/v1/check?path=${to}&size=5000&push=${name}`);
-  t.equal((await push(path, 'same')).status, 200);
-  t.equal((await push(other, 'same')).status, 200);
-  t.match(await push(other, 'third'), { status: 413, text: /alice uses 12 kB of 10 kB/ });
 });
 
 t.test('without PRECISE a reservation is decided as a check, and its bytes count as used', async t => {
@@ -184,10 +157,6 @@ t.test('faults are told, and reserve nothing', async t => {
   t.match(await world.ask('/v1/reservations'), { status: 405, headers: { allow: 'POST' } });
   t.match(await world.ask('/v1/reservations/x'), { status: 405, headers: { allow: 'DELETE, PUT' } });
   t.match(await world.ask('/v1/reservations/%1B[1m', { method: 'DELETE' }), { status: 404 });
-  t.match(await world.ask('/v1/check?owner=alice&subject=size:all&push=%07'), {
-    status: 400,
-    text: /push is/,
-  });
   t.equal(world.ledger.reservations.ofOwner('alice').size, 0);
   const id = (await world.ask('/v1/reservations', { ...form({ ...ofAlice, size: '0' }), ...asForm })).text;
   t.match(id, /^[\w-]{24}\n$/, 'as text it is the id alone');
