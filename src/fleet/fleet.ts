@@ -199,10 +199,11 @@ export class Fleet implements SharedDocuments {
     await this.#volatile.write(change);
   }
 
-  /** Gives none to a daemon whose name another one has. */
+  /** Gives none to a daemon whose name another one has, or whose policy has diverged. */
   async takeLease(name: string): Promise<boolean> {
     const { store, host } = this.#options;
-    return this.#name.isHeld && (await store.takeTask(name, host));
+    const { divergence } = this.#documents;
+    return this.#name.isHeld && divergence === null && (await store.takeTask(name, host));
   }
 
   async catchUp(): Promise<void> {
@@ -296,11 +297,14 @@ export class Fleet implements SharedDocuments {
   }
 
   async #syncNow(): Promise<void> {
-    const { host, ledger } = this.#options;
+    const { host, ledger, everyMs = usualMs } = this.#options;
     const begun = performance.now();
-    await this.#keepName();
+    // Each message of a change causes a sync, and not each claims the name.
+    const isNameDue = !this.#name.isHeld || begun - this.#keptAt >= everyMs / 2;
+    if (isNameDue) await this.#keepName();
     const { state, isOtherServer } = await this.#documents.sync();
     this.#logDivergence();
+    if (isNameDue) await this.#keepTurn();
     if (isOtherServer) {
       ledger.eventLog.enqueue({ events: ledger.eventLog.recent });
       this.#volatile.lost();
@@ -314,18 +318,17 @@ export class Fleet implements SharedDocuments {
     await this.#usage.sync(state.usage, performance.now() + budgetMs);
   }
 
-  /**
-   * Claims the name and the turn, but less often than once per sync: each message of a change causes a sync.
-   */
   async #keepName(): Promise<void> {
-    const { everyMs = usualMs } = this.#options;
-    const now = performance.now();
-    if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
     await this.#name.keep();
-    if (this.#name.isHeld) await this.#name.takeTurn();
     // Those who need the list report that it cannot be read.
     await this.#hosts.look().catch(() => {});
-    this.#keptAt = now;
+    this.#keptAt = performance.now();
+  }
+
+  /** Leaves the turn to others while this host cannot write what it decides in its turn. */
+  async #keepTurn(): Promise<void> {
+    if (this.#documents.divergence !== null) await this.#name.leaveTurn();
+    else if (this.#name.isHeld) await this.#name.takeTurn();
   }
 
   #next(): void {

@@ -91,6 +91,13 @@ export class HostName {
     if (!had && performance.now() < this.#turnUntil) this.#turned();
   }
 
+  /** Leaves the turn to other hosts, if this one has it. Rejects with `store_away`. */
+  async leaveTurn(): Promise<void> {
+    if (performance.now() >= this.#turnUntil) return;
+    this.#turnUntil = 0;
+    await this.#options.store.leaveTask(task, this.#options.host);
+  }
+
   /** Takes the name. Rejects with `configuration` if another daemon has it, and with `store_away`. */
   async begin(): Promise<void> {
     const { host } = this.#options;
@@ -116,7 +123,7 @@ export class HostName {
   /** Releases the name and the turn, so that another daemon may have them at once. Never rejects. */
   async release(): Promise<void> {
     const { store, host, token, version } = this.#options;
-    if (performance.now() < this.#turnUntil) await store.leaveTask(task, host).catch(() => {});
+    await this.leaveTurn().catch(() => {});
     await store.release({ host, token, life: this.#life, version }).catch(() => {});
   }
 

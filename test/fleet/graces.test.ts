@@ -1,12 +1,14 @@
 /** Graces where several hosts share the quota: one of them begins and ends them, all know them. */
 
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { Events } from '../../src/overview/index.ts';
 import { assign, createGroup, graceKind, poolGraceKind } from '../../src/policy/index.ts';
+import { until as comes } from '../e2e/ask.ts';
 import { settings, silentLog, walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
-import { type Member, member, sharedStore } from './world.ts';
+import { type Member, makeRule, member, prefix, sharedStore } from './world.ts';
 
 const week = { ...settings, graceMs: 604_800_000, graceMost: { percent: 10 } } as const;
 
@@ -111,6 +113,44 @@ t.test('members on several hosts have one grace together, and one event of it', 
   t.match(page?.events, [{ owner: null, group: 'lab', to: 'limit', used: 1050 }]);
   walk(two.ledger, 'bob/lib', 100);
   await until(hosts, () => hosts.every(({ ledger }) => begunIn(ledger) === undefined));
+});
+
+t.test('a host that only measures leaves graces to those that may write them', async t => {
+  const { address, servers } = await startSingle(t);
+  const two = await member(t, { address, host: 'two', isLive: true });
+  const acl = await readFile(new URL('../../share/redis/measuring.acl', import.meta.url), 'utf8');
+  const rights = acl.trim().split(' ').slice(3).join(' ').replaceAll('softquota:', `${prefix}:`);
+  await servers[0].cli('acl', 'setuser', 'measures', 'on', '>x', ...rights.split(' '));
+  const measuring = address.replace('redis://', 'redis://measures:x@');
+  const one = await member(t, { address: measuring, host: 'one', isLive: true });
+  for (const { ledger, fleet } of [one, two]) {
+    ledger.settings = week;
+    fleet.start({ turned: () => ledger.graces.takeTurn() });
+    await fleet.catchUp();
+    ledger.graces.start({ pauseMs: 0, isTurn: () => fleet.isTelling });
+  }
+  t.equal(await one.fleet.takeLease('notices'), false);
+  walk(one.ledger, 'alice/app', 10_500);
+  for (const host of [one, two]) swept(host);
+  await comes(() => (begunOn(two.ledger) === undefined ? null : true));
+  await comes(() => (begunOn(one.ledger) === undefined ? null : true));
+});
+
+t.test('a host whose policy has diverged leaves the turn to others', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  await makeRule(one, 'known');
+  await one.close();
+  await servers[0].cli('flushall');
+  const stranger = await member(t, { address, host: 'stranger', isLive: true });
+  await makeRule(stranger, 'strange');
+  const again = await member(t, { address, host: 'one', directory: one.directory, isLive: true });
+  again.fleet.start();
+  t.match(again.fleet.state.divergence, { why: 'another' });
+  t.equal(await again.fleet.takeLease('notices'), false);
+  stranger.fleet.start();
+  await comes(() => stranger.fleet.isTelling || null);
+  t.equal(again.fleet.isTelling, false);
 });
 
 t.test('while usage elsewhere may be unknown, nobody is taken to be below a limit', async t => {

@@ -30,11 +30,12 @@ const releaseScript = script(`
 if redis.call('GET', KEYS[1]) == word() then redis.call('DEL', KEYS[1]) end
 return {'kept'}`);
 
-/** KEYS: task. */
+/** A host that only measures cannot write what the holder of a task decides. KEYS: task. */
 const takeScript = script(
   expectTypes('string'),
   `
-local host, expiry = word(), word()
+local host, expiry, decided = word(), word(), word()
+if redis.acl_check_cmd and not redis.acl_check_cmd('HSET', decided, '', '') then return {'taken'} end
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= host then return {'taken'} end
 redis.call('SET', KEYS[1], host, 'PX', expiry)
@@ -74,10 +75,10 @@ export async function releaseHost(context: RedisContext, { host, token, life }: 
 
 /**
  * Takes or keeps a task that only one host has at a time, for as long as a name lasts. False: another host
- * has it.
+ * has it, or this one has no right to write volatile documents.
  */
 export async function takeTask(context: RedisContext, task: string, host: string): Promise<boolean> {
-  const args = [fieldName(host), String(context.aliveMs)];
+  const args = [fieldName(host), String(context.aliveMs), context.keys.volatile];
   const reply = await runScript(context, takeScript, [context.keys.task(task)], args);
   return reply.is === 'kept';
 }
