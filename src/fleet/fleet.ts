@@ -48,7 +48,7 @@ export interface FleetOptions {
 
 /** Problems between this host and the others. */
 export interface FleetState {
-  /** Null while the shared store answers. */
+  /** Null while the shared store answers, and takes the usage on this host. */
   readonly away: Away | null;
   /** Null: the policy in the store is in force here. */
   readonly divergence: Divergence | null;
@@ -88,6 +88,7 @@ export class Fleet implements SharedDocuments {
   /** The message of the divergence that was logged last; null: none, or its end was logged. */
   #loggedDivergence: string | null = null;
   readonly #away: AwayState;
+  readonly #untold: AwayState;
   #timer: NodeJS.Timeout | null = null;
   #beat: NodeJS.Timeout | null = null;
   readonly #syncs = new SerialQueue();
@@ -110,6 +111,12 @@ export class Fleet implements SharedDocuments {
       awayWords: 'the shared store cannot be used at the moment, so the last known data is used',
       backWords: 'the shared store can be used again',
     });
+    this.#untold = new AwayState({
+      log,
+      now,
+      awayWords: 'the usage on this host cannot be told to the other hosts at the moment',
+      backWords: 'the usage on this host is told to the other hosts again',
+    });
     const about = () => ({
       isParted: this.#documents.divergence !== null,
       roots: this.#roots(),
@@ -131,7 +138,8 @@ export class Fleet implements SharedDocuments {
       store,
       host,
       mayTell: ownerKeys => this.#mayTell(ownerKeys),
-      failed: error => this.#away.failed(error),
+      failed: error => this.#untold.failed(error),
+      succeeded: () => this.#untold.succeeded(),
     });
     this.#adviceWatch = new AdviceWatch({ store: { advice: () => this.advice() }, log });
   }
@@ -183,7 +191,7 @@ export class Fleet implements SharedDocuments {
 
   get state(): FleetState {
     return {
-      away: this.#away.current,
+      away: this.#away.current ?? this.#untold.current,
       divergence: this.#documents.divergence,
       nameTaken: this.#name.taken,
     };

@@ -16,15 +16,24 @@ import { SoftquotaError } from '../errors.ts';
 import type { Ledger, UsageShares } from '../ledger/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
-import { type LargeUnit, placeIn, type SharedStore, type ToldShare, usageText } from '../store/index.ts';
+import {
+  type LargeUnit,
+  placeIn,
+  type SharedStore,
+  type ShareRecord,
+  usageIn,
+  usageText,
+} from '../store/index.ts';
 
 interface UsageTellerOptions {
-  readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'watch'>;
-  readonly store: Pick<SharedStore, 'state' | 'tellUsage' | 'usage'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'walks' | 'watch'>;
+  readonly store: Pick<SharedStore, 'state' | 'tellUsage' | 'usageTexts'>;
   readonly host: string;
   /** Resolves with false if the usage of these owners must not be reported now. Rejects with `store_away`. */
   mayTell(ownerKeys: readonly string[]): Promise<boolean>;
   failed(error: unknown): void;
+  /** Called after each attempt that has not failed. */
+  succeeded(): void;
   /** Least milliseconds between two writes; 50 unless given. */
   readonly pauseMs?: number;
 }
@@ -40,6 +49,8 @@ export class UsageTeller {
   readonly #told = new Map<string, string>();
   /** Owners whose usage may have changed. */
   readonly #changed = new Set<string>();
+  /** Owners of whom the store has more than this host has measured so far, before its first sweep ended. */
+  readonly #unmeasured = new Set<string>();
   /** Position of the store after the last write; null: its content is not known. */
   #place: { readonly epoch: string; readonly number: number } | null = null;
   #isComparing = false;
@@ -55,9 +66,9 @@ export class UsageTeller {
 
   start(): void {
     this.#unwatch ??= this.#options.ledger.watch(ownerKey => {
-      // A change of policy (null) does not change the stored usage.
-      if (ownerKey === null) return;
-      this.#changed.add(ownerKey);
+      if (ownerKey !== null) this.#changed.add(ownerKey);
+      // A change of all owners is one of the policy, or the end of the first sweep.
+      else if (this.#isMeasured) this.#changeUnmeasured();
       this.#wake();
     });
     this.#wake();
@@ -93,6 +104,16 @@ export class UsageTeller {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
+  /** Tells whether a sweep has ended: before, what this host knows may be a part of what it stores. */
+  get #isMeasured(): boolean {
+    return this.#options.ledger.walks.lastSweep !== null;
+  }
+
+  #changeUnmeasured(): void {
+    for (const ownerKey of this.#unmeasured) this.#changed.add(ownerKey);
+    this.#unmeasured.clear();
+  }
+
   #wake(): void {
     if (this.#timer !== null || this.#unwatch === null) return;
     const waitMs = Math.max(this.#restUntil - performance.now(), 0);
@@ -105,12 +126,13 @@ export class UsageTeller {
       if (this.#timer !== null) clearTimeout(this.#timer);
       this.#timer = null;
       if (this.#unwatch === null) return;
-      const { failed, pauseMs = 50 } = this.#options;
+      const { failed, succeeded, pauseMs = 50 } = this.#options;
       try {
         let isTold = true;
         if (this.#place === null) isTold = await this.#tellAnew();
         while (isTold && this.#changed.size > 0) isTold = await this.#tellSome();
         this.#restUntil = performance.now() + (isTold ? pauseMs : retryMs);
+        succeeded();
         if (!isTold) this.#wake();
       } catch (error) {
         this.#restUntil = performance.now() + retryMs;
@@ -140,8 +162,8 @@ export class UsageTeller {
     if (!(await mayTell([]))) return false;
     const from = (await store.state()).usage.get(host) ?? null;
     this.#told.clear();
-    for await (const page of store.usage(host)) {
-      for (const { share, text } of page) this.#told.set(share.ownerKey, text);
+    for await (const page of store.usageTexts(host)) {
+      for (const [ownerKey, text] of page) this.#told.set(ownerKey, text);
     }
     for (const ownerKey of this.#told.keys()) this.#changed.add(ownerKey);
     await inSlices(ledger.documents.owners.all, ({ key }) => this.#changed.add(key));
@@ -172,7 +194,8 @@ export class UsageTeller {
         const one = told[at] ?? null;
         const text = one === null ? undefined : usageText(one.share, one.largest);
         if (text === this.#told.get(ownerKey)) continue;
-        if (one === null || text === undefined) gone.push(ownerKey);
+        if (!this.#isMeasured && this.#hasMore(ownerKey, one?.share)) this.#unmeasured.add(ownerKey);
+        else if (one === null || text === undefined) gone.push(ownerKey);
         else {
           usage.set(ownerKey, text);
           largest.set(ownerKey, one.largest);
@@ -197,6 +220,21 @@ export class UsageTeller {
     for (const ownerKey of gone) this.#told.delete(ownerKey);
     return 'told';
   }
+
+  /** Tells whether the store has more bytes of an owner on this host. A damaged text counts as none. */
+  #hasMore(ownerKey: string, share: ShareRecord | undefined): boolean {
+    const text = this.#told.get(ownerKey);
+    if (text === undefined) return false;
+    try {
+      return sumOf(usageIn(ownerKey, this.#options.host, text)) > (share === undefined ? 0 : sumOf(share));
+    } catch {
+      return false;
+    }
+  }
+}
+
+function sumOf({ bytes }: ShareRecord): number {
+  return Object.values(bytes).reduce((sum, each) => sum + each, 0);
 }
 
 function placeText({ epoch, number }: { readonly epoch: string; readonly number: number }): string {
@@ -212,7 +250,7 @@ interface UsageReaderOptions {
 /** A read of all usage on a host, as far as it has come. */
 interface Reading {
   readonly place: string;
-  readonly pages: AsyncIterator<readonly ToldShare[]>;
+  readonly pages: AsyncIterator<readonly ShareRecord[]>;
   /** Owners whose usage was read already. */
   readonly seen: Set<string>;
 }
@@ -279,7 +317,7 @@ export class UsageReader {
         throw error;
       });
       if (done === true) return this.#end(host, reading);
-      const said = value.map(({ share }) => [share.ownerKey, share] as const);
+      const said = value.map(share => [share.ownerKey, share] as const);
       this.#options.shares.takeShares(host, said);
       for (const [ownerKey] of said) reading.seen.add(ownerKey);
     } while (performance.now() < deadline);

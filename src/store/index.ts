@@ -23,7 +23,7 @@ export type {
 export { eventPages, newGeneration, newMark, ownerIdBits } from './record-store.ts';
 export type { RedisSettings } from './redis/connection.ts';
 export type { SharedStore } from './redis/store.ts';
-export { usageText } from './share.ts';
+export { usageIn, usageText } from './share.ts';
 export type {
   ClaimOutcome,
   DocumentNames,
@@ -38,7 +38,6 @@ export type {
   SharedPolicy,
   SharedState,
   TellUsage,
-  ToldShare,
   VolatileChange,
 } from './shared.ts';
 export { documentShape, ownerShape, placeIn, whole } from './shared.ts';

@@ -175,12 +175,6 @@ export interface TellUsage {
   readonly largest: ReadonlyMap<string, readonly LargeUnit[]>;
 }
 
-export interface ToldShare {
-  readonly share: ShareRecord;
-  /** The text that `usageText` wrote. */
-  readonly text: string;
-}
-
 /** Usage that a host reported after a number. */
 export interface UsageChanges {
   /** Number of the last of these changes. */

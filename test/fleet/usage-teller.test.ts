@@ -1,6 +1,8 @@
 /** A host's usage is in the store, whatever becomes of the store, and is told no more than needed. */
 
+import { once } from 'node:events';
 import t, { type Test } from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
 import type { SharedStore, TellUsage } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { repos, walk } from '../ledger/world.ts';
@@ -79,6 +81,68 @@ t.test('a store that lost the usage, or has an older one, is told again', async 
   await redis.cli('hset', `${prefix}:usage`, 'one', 'another 3');
   walk(one.ledger, 'bob/app', 9);
   await comes(store, one, ['alice 200', 'bob 9']);
+});
+
+t.test('a host that lost its own store takes nothing away before its first sweep has ended', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const { one } = await speaking(t, address);
+  walk(one.ledger, 'alice/app', 100);
+  walk(one.ledger, 'bob/app', 7);
+  one.fleet.start();
+  await comes(store, one, ['alice 100', 'bob 7']);
+  await one.close();
+
+  const { one: again, told } = await speaking(t, address);
+  walk(again.ledger, 'alice/app', 60);
+  again.fleet.start();
+  await until(() => told.some(({ to }) => to !== null) || null);
+  t.strictSame(await bytesThere(store), ['alice 100', 'bob 7']);
+  walk(again.ledger, 'alice/more', 70);
+  await comes(store, again, ['alice 130', 'bob 7']);
+  again.ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 2 }, [], () => true);
+  await comes(store, again, ['alice 130']);
+});
+
+t.test('a host replaces its own usage that nobody can read', async t => {
+  const { address, servers } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const { one } = await speaking(t, address);
+  walk(one.ledger, 'alice/app', 100);
+  one.fleet.start();
+  await comes(store, one, ['alice 100']);
+  await one.close();
+  await servers[0].cli('hset', `${prefix}:usage:one`, 'alice', 'no usage');
+  const again = await speaking(t, address, one.directory);
+  again.one.fleet.start();
+  await until(() => again.told.some(({ usage }) => usage.has('alice')) || null);
+  await comes(store, again.one, ['alice 100']);
+});
+
+t.test('usage that cannot be told is a fault until it is told, whatever else succeeds', async t => {
+  const { address } = await startSingle(t);
+  let refuses = true;
+  const refused = new EventTarget();
+  const through = (store: SharedStore): SharedStore => ({
+    ...store,
+    tellUsage: async (host, usage) => {
+      if (!refuses) return store.tellUsage(host, usage);
+      refused.dispatchEvent(new Event('refused'));
+      throw new SoftquotaError('store_refused', 'no right to it');
+    },
+  });
+  const one = await member(t, { address, host: 'one', through });
+  walk(one.ledger, 'alice/app', 100);
+  const isRefused = once(refused, 'refused');
+  one.fleet.start();
+  await isRefused;
+  for (let look = 0; look < 3; look += 1) {
+    await one.fleet.catchUp();
+    t.match(one.fleet.state.away, { reason: 'no right to it' });
+  }
+  t.equal(one.ledger.shares.isStale, false, 'what is known of the others is as new as ever');
+  refuses = false;
+  await until(() => one.fleet.state.away === null || null);
 });
 
 t.test('usage is told where no replica is there, although no change of policy can be made', async t => {

@@ -79,7 +79,7 @@ export async function tell(
 export async function sharesOf(store: SharedStore, ...hosts: readonly string[]) {
   const shares: ShareRecord[] = [];
   for (const host of hosts) {
-    for await (const page of store.usage(host)) shares.push(...page.map(({ share }) => share));
+    for await (const page of store.usage(host)) shares.push(...page);
   }
   return sortedRecords({ owners: [], documents: [], shares }).shares;
 }

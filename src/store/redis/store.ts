@@ -11,7 +11,15 @@ import { away, failureOf } from './faults.ts';
 import { claimHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { compareOwners, readPolicy, readSince, readState } from './policy.ts';
 import { commit, replace } from './policy-changes.ts';
-import { allLargest, forgetHost, largestUnits, tellUsage, usageAfter, usageOnHost } from './usage.ts';
+import {
+  allLargest,
+  forgetHost,
+  largestUnits,
+  tellUsage,
+  usageAfter,
+  usageOnHost,
+  usageTexts,
+} from './usage.ts';
 import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
 
 /** Limit of waiting writes: more are a sign that nobody waits for the answers. */
@@ -65,6 +73,7 @@ function storeOn(context: RedisContext, follower: Follower) {
     volatileNamesAfter: on(volatileNamesAfter),
     tellUsage: on(tellUsage),
     usage: on(usageOnHost),
+    usageTexts: on(usageTexts),
     usageAfter: on(usageAfter),
     largestUnits: on(largestUnits),
     allLargest: on(allLargest),

@@ -10,7 +10,7 @@ import { isLeaf } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
 import type { LargeUnit, ShareRecord } from '../record-store.ts';
 import { usageIn } from '../share.ts';
-import { type TellUsage, type ToldShare, type UsageChanges, whole } from '../shared.ts';
+import { type TellUsage, type UsageChanges, whole } from '../shared.ts';
 import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { decodeFieldName, fieldName, parseStored } from './keys.ts';
@@ -73,12 +73,23 @@ export async function tellUsage(
 export async function* usageOnHost(
   context: RedisContext,
   host: string,
-): AsyncGenerator<readonly ToldShare[]> {
+): AsyncGenerator<readonly ShareRecord[]> {
   for await (const page of scanFields(context, context.keys.usageOf(host))) {
-    yield page.map(([name, value]) => {
-      const text = value.toString();
-      return { text, share: shareAt(context, host, name, text) };
-    });
+    yield page.map(([name, value]) => shareAt(context, host, name, value.toString()));
+  }
+}
+
+/** Reads the same as it is stored, so that the host itself can replace what nobody can read. */
+export async function* usageTexts(
+  { connection, keys }: RedisContext,
+  host: string,
+): AsyncGenerator<readonly (readonly [ownerKey: string, text: string])[]> {
+  const key = keys.usageOf(host);
+  for await (const page of scanFields({ connection }, key)) {
+    yield page.map(([name, value]) => [
+      parseStored(connection.where, key, name, () => decodeFieldName(name)),
+      value.toString(),
+    ]);
   }
 }
 
