@@ -282,6 +282,11 @@ export class DocumentFollower {
     return (await this.#enroll(this.#unsure)) ? null : this.#commit(change, basis, mark);
   }
 
+  /** Returns the name of an owner whom the store may lack. */
+  unrecordedName(ownerKey: string): string | undefined {
+    return this.#unsure.has(ownerKey) ? this.#options.documents.owners.byKey(ownerKey)?.name : undefined;
+  }
+
   /** Puts owners on record in the store, if that is possible now. */
   async enroll(ownerKeys: readonly string[]): Promise<void> {
     if (performance.now() < this.#refusedUntil) return;
@@ -295,9 +300,7 @@ export class DocumentFollower {
     }
   }
 
-  /**
-   * Puts owners on record, with their records as known after each sync. Returns false if all were on record.
-   */
+  /** Puts owners on record, as they are known after each sync. Returns false if all were on record. */
   async #enroll(ownerKeys: Iterable<string>): Promise<boolean> {
     const { documents, sync } = this.#options;
     let hasChanged = false;
@@ -352,9 +355,7 @@ export class DocumentFollower {
     return found;
   }
 
-  /**
-   * Commits a change. Null: another change came first, or the store has other owners than the change assumes.
-   */
+  /** Commits a change. Null: another change came first, or the store has other owners than it assumes. */
   async #commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     const { documents, store } = this.#options;
     // A change upon a store that was not read yet could take the place of changes that it has lost.
@@ -386,8 +387,8 @@ export class DocumentFollower {
     const given = [documents.position?.generation, position?.generation, ...supersedes];
     const next = newGeneration(Math.max(documents.position?.version ?? 0, position?.version ?? 0) + 1);
     const supersededNow = [...new Set(given.flatMap(each => each ?? []))];
-    const outcome = await store.replace(chosen, position, [next], supersededNow);
-    if (outcome === 'conflict') throw changedMeanwhile();
+    if ((await store.replace(chosen, position, [next], supersededNow)) === 'conflict')
+      throw changedMeanwhile();
     await replica.applyWhole(chosen, [next]);
     log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
     await sync();

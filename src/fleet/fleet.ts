@@ -138,8 +138,8 @@ export class Fleet implements SharedDocuments {
       store,
       host,
       mayTell: ownerKeys => this.#mayTell(ownerKeys),
-      failed: error => this.#untold.failed(error),
-      succeeded: () => this.#untold.succeeded(),
+      unrecordedName: ownerKey => this.#documents.unrecordedName(ownerKey),
+      away: this.#untold,
     });
     this.#adviceWatch = new AdviceWatch({ store: { advice: () => this.advice() }, log });
   }

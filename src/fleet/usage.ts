@@ -17,10 +17,12 @@ import type { Ledger, UsageShares } from '../ledger/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import {
+  type AwayState,
   type LargeUnit,
   placeIn,
   type SharedStore,
   type ShareRecord,
+  type ToldShare,
   usageIn,
   usageText,
 } from '../store/index.ts';
@@ -31,9 +33,10 @@ interface UsageTellerOptions {
   readonly host: string;
   /** Resolves with false if the usage of these owners must not be reported now. Rejects with `store_away`. */
   mayTell(ownerKeys: readonly string[]): Promise<boolean>;
-  failed(error: unknown): void;
-  /** Called after each attempt that has not failed. */
-  succeeded(): void;
+  /** Returns the name of an owner who may not be on record in the store. */
+  unrecordedName(ownerKey: string): string | undefined;
+  /** Says whether the last attempt has failed. */
+  readonly away: Pick<AwayState, 'failed' | 'succeeded'>;
   /** Least milliseconds between two writes; 50 unless given. */
   readonly pauseMs?: number;
 }
@@ -83,12 +86,12 @@ export class UsageTeller {
     this.#isComparing = true;
     // A write under way may have reached the store already.
     void this.#tellings.run(async () => {
-      const { store, host, failed } = this.#options;
+      const { store, host, away } = this.#options;
       try {
         const there = (await store.state()).usage.get(host);
         if (this.#place !== null && there !== placeText(this.#place)) this.#place = null;
       } catch (error) {
-        failed(error);
+        away.failed(error);
       } finally {
         this.#isComparing = false;
       }
@@ -126,17 +129,17 @@ export class UsageTeller {
       if (this.#timer !== null) clearTimeout(this.#timer);
       this.#timer = null;
       if (this.#unwatch === null) return;
-      const { failed, succeeded, pauseMs = 50 } = this.#options;
+      const { away, pauseMs = 50 } = this.#options;
       try {
         let isTold = true;
         if (this.#place === null) isTold = await this.#tellAnew();
         while (isTold && this.#changed.size > 0) isTold = await this.#tellSome();
         this.#restUntil = performance.now() + (isTold ? pauseMs : retryMs);
-        succeeded();
+        away.succeeded();
         if (!isTold) this.#wake();
       } catch (error) {
         this.#restUntil = performance.now() + retryMs;
-        failed(error);
+        away.failed(error);
         this.#wake();
       }
     });
@@ -180,13 +183,14 @@ export class UsageTeller {
 
   /** Reports the usage of some changed owners; `nothing`: the store has it all. */
   async #tell(from: string | null, to: string | null): Promise<'told' | 'nothing' | 'conflict' | 'not now'> {
-    const { ledger, store, host, mayTell } = this.#options;
+    const { ledger, store, host, mayTell, unrecordedName } = this.#options;
     const ownerKeys: string[] = [];
     for (const key of this.#changed) if (ownerKeys.push(key) === mostAtOnce) break;
     if (!(await mayTell(ownerKeys))) return 'not now';
     for (const ownerKey of ownerKeys) this.#changed.delete(ownerKey);
     const usage = new Map<string, string>();
     const largest = new Map<string, readonly LargeUnit[]>();
+    const names = new Map<string, string>();
     const gone: string[] = [];
     try {
       const told = await ledger.shares.toldOf(ownerKeys);
@@ -199,6 +203,8 @@ export class UsageTeller {
         else {
           usage.set(ownerKey, text);
           largest.set(ownerKey, one.largest);
+          const name = unrecordedName(ownerKey);
+          if (name !== undefined && name !== ownerKey) names.set(ownerKey, name);
         }
       }
       if (usage.size + gone.length === 0) {
@@ -206,7 +212,7 @@ export class UsageTeller {
         await nextTurn();
         return 'nothing';
       }
-      if ((await store.tellUsage(host, { from, to, usage, gone, largest })) === 'conflict') {
+      if ((await store.tellUsage(host, { from, to, usage, gone, largest, names })) === 'conflict') {
         for (const ownerKey of ownerKeys) this.#changed.add(ownerKey);
         return 'conflict';
       }
@@ -250,7 +256,7 @@ interface UsageReaderOptions {
 /** A read of all usage on a host, as far as it has come. */
 interface Reading {
   readonly place: string;
-  readonly pages: AsyncIterator<readonly ShareRecord[]>;
+  readonly pages: AsyncIterator<readonly ToldShare[]>;
   /** Owners whose usage was read already. */
   readonly seen: Set<string>;
 }
@@ -317,9 +323,8 @@ export class UsageReader {
         throw error;
       });
       if (done === true) return this.#end(host, reading);
-      const said = value.map(share => [share.ownerKey, share] as const);
-      this.#options.shares.takeShares(host, said);
-      for (const [ownerKey] of said) reading.seen.add(ownerKey);
+      this.#options.shares.takeShares(host, value);
+      for (const [ownerKey] of value) reading.seen.add(ownerKey);
     } while (performance.now() < deadline);
   }
 

@@ -9,7 +9,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import { type Leaf, leaves, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type { LargeUnit, SharedStore, ShareRecord, UnitRecord, WriteBehind } from '../store/index.ts';
+import type {
+  LargeUnit,
+  SharedStore,
+  ShareRecord,
+  ToldShare,
+  UnitRecord,
+  WriteBehind,
+} from '../store/index.ts';
 import { type Account, unitCountIn } from './account.ts';
 import type { Clock } from './options.ts';
 import type { SourceUnit } from './unit-sources.ts';
@@ -236,13 +243,14 @@ export class UsageShares {
   }
 
   /** Replaces the usage that another host reported for owners; null: it stores nothing of the owner. */
-  takeShares(host: string, said: Iterable<readonly [ownerKey: string, share: ShareRecord | null]>): void {
+  takeShares(host: string, said: Iterable<ToldShare>): void {
     const { usage, writeBehind, host: ownHost } = this.#options;
     if (host === ownHost) return;
     const shares: ShareRecord[] = [];
     const goneShares: Pick<ShareRecord, 'ownerKey' | 'host'>[] = [];
-    for (const [ownerKey, share] of said) {
-      const account = share === null ? usage.accountByKey(ownerKey) : this.#openedAccount(ownerKey);
+    for (const [ownerKey, share, ownerName] of said) {
+      const account =
+        share === null ? usage.accountByKey(ownerKey) : this.#openedAccount(ownerKey, ownerName);
       const before = account?.shares.find(one => one.host === host);
       if (account === undefined || isDeepStrictEqual(before ?? null, share)) continue;
       if (share === null) {
@@ -256,12 +264,13 @@ export class UsageShares {
     if (shares.length + goneShares.length > 0) writeBehind.note({ shares, goneShares });
   }
 
-  /** Returns the owner's account. Adds an unknown owner, with the key as name until the name is known. */
-  #openedAccount(ownerKey: string): Account {
+  /** Returns the owner's account. Adds an unknown owner, with the key as name if the name is not known. */
+  #openedAccount(ownerKey: string, ownerName = ownerKey): Account {
     const { usage, clock, writeBehind } = this.#options;
     const known = usage.owners.byKey(ownerKey);
     if (known !== undefined) return usage.open(known);
-    const owner = usage.owners.add(usage.owners.expect(ownerKey, clock.wall()));
+    const name = usage.owners.keyOf(ownerName) === ownerKey ? ownerName : ownerKey;
+    const owner = usage.owners.add(usage.owners.expect(name, clock.wall()));
     writeBehind.note({ owners: [owner] });
     return usage.open(owner);
   }

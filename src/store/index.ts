@@ -38,6 +38,7 @@ export type {
   SharedPolicy,
   SharedState,
   TellUsage,
+  ToldShare,
   VolatileChange,
 } from './shared.ts';
 export { documentShape, ownerShape, placeIn, whole } from './shared.ts';

@@ -173,14 +173,21 @@ export interface TellUsage {
   readonly gone: readonly string[];
   /** By owners' keys. */
   readonly largest: ReadonlyMap<string, readonly LargeUnit[]>;
+  /** Names of owners who may not be on record in the store, by their keys. */
+  readonly names?: ReadonlyMap<string, string>;
 }
+
+/**
+ * Usage of an owner that a host reported. Share null: the owner stores nothing there any more. The name comes
+ * with owners who may not be on record.
+ */
+export type ToldShare = readonly [ownerKey: string, share: ShareRecord | null, ownerName?: string];
 
 /** Usage that a host reported after a number. */
 export interface UsageChanges {
   /** Number of the last of these changes. */
   readonly number: number;
-  /** By owners' keys; null: the owner stores nothing there any more. */
-  readonly shares: readonly (readonly [ownerKey: string, share: ShareRecord | null])[];
+  readonly shares: readonly ToldShare[];
   readonly isMore: boolean;
 }
 

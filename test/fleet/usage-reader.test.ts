@@ -8,7 +8,7 @@ import { repos, used, walk } from '../ledger/world.ts';
 import { share } from '../store/records.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { sharesOf, tell } from '../store/shared-place.ts';
-import { member, prefix, sharedStore } from './world.ts';
+import { makeRule, member, prefix, sharedStore } from './world.ts';
 
 const sized = (ownerKey: string, bytes: number) => share(ownerKey, 'other', { bytes: { [repos]: bytes } });
 
@@ -70,6 +70,34 @@ t.test('a reading that was begun of another place ends where the known one is th
   await told('second 1', -1);
   reader.lost();
   t.equal(reader.isReading, false, 'a reading is not gone on with on another server');
+});
+
+t.test('an owner whom a host may not put on record has the name that was found on all hosts', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const other = await member(t, { address, host: 'other' });
+  const refused = async () => {
+    throw new SoftquotaError('store_refused', 'no right to change the policy');
+  };
+  const one = await member(t, {
+    ...{ address, host: 'one' },
+    through: store => ({ ...store, commit: refused }),
+  });
+  walk(one.ledger, 'Alice of Ö/app', 5);
+  one.fleet.start();
+  await until(async () => ((await sharesOf(store, 'one')).length === 1 ? true : null));
+  await other.fleet.catchUp();
+  t.equal(used(other.ledger, 'Alice of Ö'), 5);
+  await makeRule(other, 'total');
+  await one.fleet.catchUp();
+  for (const { ledger } of [one, other])
+    t.equal(ledger.documents.owners.named('alice of Ö')?.name, 'Alice of Ö');
+  t.match((await store.policy()).policy.owners, [{ name: 'Alice of Ö' }]);
+  await tell(store, 'third', [share('bob', 'third')]);
+  await other.fleet.catchUp();
+  t.equal(other.ledger.documents.owners.named('bob')?.name, 'bob');
+  other.ledger.shares.takeShares('third', [['carol', share('carol', 'third'), 'Mallory']]);
+  t.equal(other.ledger.documents.owners.named('carol')?.name, 'carol', 'a name of somebody else is none');
 });
 
 t.test('usage of one host that cannot be read keeps no other from being read or told', async t => {

@@ -79,7 +79,7 @@ export async function tell(
 export async function sharesOf(store: SharedStore, ...hosts: readonly string[]) {
   const shares: ShareRecord[] = [];
   for (const host of hosts) {
-    for await (const page of store.usage(host)) shares.push(...page);
+    for await (const page of store.usage(host)) shares.push(...page.flatMap(([, share]) => share ?? []));
   }
   return sortedRecords({ owners: [], documents: [], shares }).shares;
 }

@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
-import type { LargeUnit, ShareRecord } from '../record-store.ts';
+import type { LargeUnit } from '../record-store.ts';
 import { usageIn } from '../share.ts';
-import { type TellUsage, type UsageChanges, whole } from '../shared.ts';
+import { type TellUsage, type ToldShare, type UsageChanges, whole } from '../shared.ts';
 import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { decodeFieldName, fieldName, parseStored } from './keys.ts';
@@ -49,7 +49,7 @@ return {'kept'}`,
 export async function tellUsage(
   context: RedisContext,
   host: string,
-  { from, to, usage: texts, gone, largest }: TellUsage,
+  { from, to, usage: texts, gone, largest, names }: TellUsage,
 ): Promise<'kept' | 'conflict'> {
   const { usage, usageOf, usageChanges, largest: largestOf, news } = context.keys;
   const reply = await runFenced(
@@ -62,7 +62,9 @@ export async function tellUsage(
       from ?? '',
       to ?? '',
       ...words(gone.map(fieldName)),
-      ...words([...texts].flatMap(([ownerKey, text]) => [fieldName(ownerKey), text])),
+      ...words(
+        [...texts].flatMap(([ownerKey, text]) => [fieldName(ownerKey), named(text, names?.get(ownerKey))]),
+      ),
       ...words([...largest].flatMap(([ownerKey, units]) => [fieldName(ownerKey), JSON.stringify(units)])),
     ],
   );
@@ -73,9 +75,9 @@ export async function tellUsage(
 export async function* usageOnHost(
   context: RedisContext,
   host: string,
-): AsyncGenerator<readonly ShareRecord[]> {
+): AsyncGenerator<readonly ToldShare[]> {
   for await (const page of scanFields(context, context.keys.usageOf(host))) {
-    yield page.map(([name, value]) => shareAt(context, host, name, value.toString()));
+    yield page.map(([name, value]) => toldAt(context, host, name, value.toString()));
   }
 }
 
@@ -88,7 +90,7 @@ export async function* usageTexts(
   for await (const page of scanFields({ connection }, key)) {
     yield page.map(([name, value]) => [
       parseStored(connection.where, key, name, () => decodeFieldName(name)),
-      value.toString(),
+      withoutName(value.toString()).text,
     ]);
   }
 }
@@ -106,20 +108,28 @@ export async function usageAfter(context: RedisContext, host: string, number: nu
   const names = told.map(([name]) => name);
   const values =
     names.length === 0 ? [] : await connection.run(client => client.hmget(keys.usageOf(host), ...names));
-  const shares = names.map((name, at): readonly [string, ShareRecord | null] => {
-    const value = values[at];
-    const ownerKey = parseStored(connection.where, keys.usageChanges(host), name, () =>
-      decodeFieldName(name),
-    );
-    return [ownerKey, value ? shareAt(context, host, name, value) : null];
-  });
+  const shares = names.map((name, at) => toldAt(context, host, name, values[at] ?? null));
   return { number: Number(told.at(-1)?.[1] ?? number), shares, isMore };
 }
 
-function shareAt({ connection, keys }: RedisContext, host: string, name: string, text: string): ShareRecord {
-  return parseStored(connection.where, keys.usageOf(host), name, () =>
-    usageIn(decodeFieldName(name), host, text),
-  );
+function toldAt({ connection, keys }: RedisContext, host: string, field: string, value: string | null) {
+  return parseStored(connection.where, keys.usageOf(host), field, (): ToldShare => {
+    const ownerKey = decodeFieldName(field);
+    if (value === null) return [ownerKey, null];
+    const { text, name } = withoutName(value);
+    const share = usageIn(ownerKey, host, text);
+    return name === undefined ? [ownerKey, share] : [ownerKey, share, decodeFieldName(name)];
+  });
+}
+
+/** Adds the name of an owner to a text of `usageText`. */
+function named(text: string, name: string | undefined): string {
+  return name === undefined ? text : `${text} name=${fieldName(name)}`;
+}
+
+function withoutName(value: string): { readonly text: string; readonly name: string | undefined } {
+  const [text = '', name] = value.split(' name=');
+  return { text, name };
 }
 
 /** Returns the largest units of an owner on these hosts, as they reported them, largest first. */
