@@ -17,6 +17,7 @@ import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leafMask, leaves } from '../quota/index.ts';
+import { inSlices } from '../slices.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { isoTime } from '../text.ts';
 import { type EventOf, fieldsIn } from './event-shapes.ts';
@@ -116,9 +117,14 @@ export class Crossings {
 
   async #resume(): Promise<void> {
     const kept = await this.#options.ledger.eventLog.levels();
-    const ofOwners = kept.filter(({ ownerId }) => ownerId !== poolsId);
-    this.#levels = new Map(ofOwners.map(({ ownerId, text }) => [ownerId, levelsIn(text)]));
-    this.#pools = poolLevelsIn(kept.find(({ ownerId }) => ownerId === poolsId)?.text ?? '');
+    const levels = new Map<number, Levels>();
+    let pools = '';
+    await inSlices(kept, ({ ownerId, text }) => {
+      if (ownerId === poolsId) pools = text;
+      else levels.set(ownerId, levelsIn(text));
+    });
+    this.#levels = levels;
+    this.#pools = poolLevelsIn(pools);
   }
 
   #reconcile(ownerKey: string): void {

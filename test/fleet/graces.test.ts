@@ -7,6 +7,7 @@ import { Events } from '../../src/overview/index.ts';
 import { assign, createGroup, graceKind, poolGraceKind } from '../../src/policy/index.ts';
 import { until as comes } from '../e2e/ask.ts';
 import { settings, silentLog, walk } from '../ledger/world.ts';
+import { longestTurn } from '../own-time.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { type Member, makeRule, member, prefix, sharedStore } from './world.ts';
 
@@ -14,6 +15,8 @@ const week = { ...settings, graceMs: 604_800_000, graceMost: { percent: 10 } } a
 
 const begunOn = ({ documents }: Ledger) =>
   documents.snapshot.get(graceKind, String(documents.owners.named('alice')?.id));
+
+const levelText = JSON.stringify({ 'size:repos:private': 80, 'size:git:lfs': 80 });
 
 /** Each host has measured all that it has: before, nobody is taken to be below a limit. */
 function swept({ ledger }: Member): void {
@@ -113,6 +116,21 @@ t.test('members on several hosts have one grace together, and one event of it', 
   t.match(page?.events, [{ owner: null, group: 'lab', to: 'limit', used: 1050 }]);
   walk(two.ledger, 'bob/lib', 100);
   await until(hosts, () => hosts.every(({ ledger }) => begunIn(ledger) === undefined));
+});
+
+t.test('the levels of very many owners keep no check waiting when a host goes on with them', async t => {
+  const { address } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  const store = await sharedStore(t, address);
+  const levels = Array.from({ length: 60_000 }, (_, at) => ({ ownerId: at + 1, text: levelText }));
+  for (let at = 0; at < levels.length; at += 5000) await store.write({ levels: levels.slice(at, at + 5000) });
+  const common = { ledger: one.ledger, log: silentLog, now: Date.now, pauseMs: 0, keepMs: 1e9 };
+  const longest = await longestTurn(50, async () => {
+    const events = await Events.open({ ...common, host: 'any', turn: { isTelling: false } });
+    await events.close();
+  });
+  t.ok(longest < 50, `${Math.round(longest)} ms at once`);
+  t.equal((await store.levels()).length, levels.length);
 });
 
 t.test('a host that only measures leaves graces to those that may write them', async t => {

@@ -14,6 +14,7 @@ import { whole } from '../shared.ts';
 import { expectTypes, fenced, pairs, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { decodeFieldName, fieldName, numberIn, parseStored, sentAs, textOf } from './keys.ts';
+import { scanFields } from './policy.ts';
 
 /**
  * Puts events, which are found by their ids and labels, in the order of their times. If there are too many,
@@ -183,10 +184,17 @@ async function withTexts(
 }
 
 export async function readLevels({ connection, keys }: RedisContext): Promise<readonly LevelRecord[]> {
-  const hash = await connection.run(client => client.hgetallBuffer(keys.levels));
-  return Object.entries(hash).map(([name, value]) =>
-    parseStored(connection.where, keys.levels, name, () => levelIn(name, value)),
-  );
+  // A scan may find a field twice.
+  const levels = new Map<string, LevelRecord>();
+  for await (const page of scanFields({ connection }, keys.levels)) {
+    for (const [name, value] of page) {
+      levels.set(
+        name,
+        parseStored(connection.where, keys.levels, name, () => levelIn(name, value)),
+      );
+    }
+  }
+  return [...levels.values()];
 }
 
 function levelIn(name: string, value: Buffer): LevelRecord {
