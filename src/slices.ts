@@ -81,6 +81,11 @@ export function* filterMapInSlices<Entry, Found>(
   }
 }
 
+/** Cuts a list into parts of at most `most` entries. */
+export function* parts<T>(list: readonly T[], most: number): Generator<readonly T[]> {
+  for (let start = 0; start < list.length; start += most) yield list.slice(start, start + most);
+}
+
 /** Begins at once if the slice of this turn has time left. */
 function begin(task: Task): void {
   if (!isSliceOpen) openSlice();

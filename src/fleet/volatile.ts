@@ -5,10 +5,10 @@
  * An answer of the store is as old as its request: it never undoes what this host has written since.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices, parts } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
@@ -32,6 +32,8 @@ interface Write {
 const pauseMs = 20;
 /** Documents in one write. */
 const mostAtOnce = 1000;
+/** Documents of other hosts that are applied in one turn of the event loop. */
+const mostApplied = 250;
 /** Milliseconds for which a write is remembered, since a server that takes over may have lost it. */
 const recentMs = 60_000;
 /** Limit of documents whose writes are remembered. */
@@ -40,6 +42,8 @@ const mostRecent = 20_000;
 export class VolatileDocuments {
   readonly #options: VolatileDocumentsOptions;
   #waiting = new Map<string, Write>();
+  /** The documents of the write under way: until it has ended, no earlier answer replaces them. */
+  #underWay: ReadonlyMap<string, Write> = new Map();
   /** The write that will take the waiting documents; null: none wait. */
   #next: Promise<void> | null = null;
   #lastWrite: Promise<unknown> = Promise.resolve();
@@ -83,7 +87,11 @@ export class VolatileDocuments {
 
   async #read(names: readonly DocumentNames[]): Promise<void> {
     const asked = performance.now();
-    this.#apply(names, await this.#options.store.volatile(names), asked);
+    const found = new Map((await this.#options.store.volatile(names)).map(one => [nameOf(one), one]));
+    await this.#apply(
+      names.map(one => ({ names: one, record: found.get(nameOf(one)) ?? null })),
+      asked,
+    );
   }
 
   /**
@@ -100,17 +108,19 @@ export class VolatileDocuments {
     const known = new Map<string, DocumentRecord>();
     await inSlices(documents.volatileRecords(), record => known.set(nameOf(record), record));
     const found = place === null ? [] : await store.volatile(null);
-    const changed: DocumentRecord[] = [];
+    const changed: Write[] = [];
     await inSlices(found, record => {
       const text = known.get(nameOf(record))?.text;
       if (isOlder && text !== undefined && text !== record.text) return;
-      if (text !== record.text) changed.push(record);
+      if (text !== record.text) changed.push({ names: record, record });
       known.delete(nameOf(record));
     });
-    const missing = [...known.values()];
-    if (place !== null && !hasLost) return this.#apply([...changed, ...missing], changed, asked);
-    if (missing.length > 0) await this.#writeAgain({ documents: missing });
-    this.#apply(changed, changed, asked);
+    const keepsMissing = place === null || hasLost;
+    await inSlices(keepsMissing ? [] : known.values(), names => changed.push({ names, record: null }));
+    for (const some of keepsMissing ? parts([...known.values()], mostAtOnce) : []) {
+      await this.#writeAgain({ documents: some });
+    }
+    await this.#apply(changed, asked);
   }
 
   #add({ kind, key }: DocumentNames, record: DocumentRecord | null): void {
@@ -119,27 +129,21 @@ export class VolatileDocuments {
   }
 
   async #writeWaiting(): Promise<void> {
-    const batch = [...this.#waiting.values()];
+    this.#underWay = this.#waiting;
     this.#waiting = new Map();
     this.#next = null;
-    const writing = this.#write(batch);
+    const writing = this.#write([...this.#underWay.values()]);
     this.#lastWrite = writing.catch(() => {}).then(() => delay(pauseMs));
     return writing;
   }
 
   async #write(batch: readonly Write[]): Promise<void> {
-    // Until the write has ended, and for a while, no earlier answer replaces these documents.
-    for (const { names } of batch) this.#recent.set(nameOf(names), { names, at: Number.POSITIVE_INFINITY });
     try {
-      for (let at = 0; at < batch.length; at += mostAtOnce) {
-        const some = batch.slice(at, at + mostAtOnce);
-        await this.#options.store.writeVolatile({
-          documents: some.flatMap(({ record }) => record ?? []),
-          goneDocuments: some.flatMap(({ names, record }) => (record === null ? [names] : [])),
-        });
+      for (const some of parts(batch, mostAtOnce)) {
+        await this.#options.store.writeVolatile(changeOf(some)).finally(() => this.#remember(some));
       }
     } finally {
-      this.#remember(batch);
+      this.#underWay = new Map();
     }
   }
 
@@ -158,9 +162,11 @@ export class VolatileDocuments {
 
   async #writeRecent(): Promise<void> {
     const names = [...this.#recent.values()].map(one => one.names);
-    const documents = this.#options.documents.volatileOf(names);
-    const there = new Set(documents.map(nameOf));
-    await this.#writeAgain({ documents, goneDocuments: names.filter(one => !there.has(nameOf(one))) });
+    for (const some of parts(names, mostAtOnce)) {
+      const documents = this.#options.documents.volatileOf(some);
+      const there = new Set(documents.map(nameOf));
+      await this.#writeAgain({ documents, goneDocuments: some.filter(one => !there.has(nameOf(one))) });
+    }
     this.#isLost = false;
   }
 
@@ -173,18 +179,30 @@ export class VolatileDocuments {
     }
   }
 
-  /** Applies the found documents, and deletes those of the names that were not found. */
-  #apply(names: readonly DocumentNames[], found: readonly DocumentRecord[], asked: number): void {
-    const isOlder = (one: DocumentNames) =>
-      this.#waiting.has(nameOf(one)) || (this.#recent.get(nameOf(one))?.at ?? 0) >= asked;
-    const there = new Set(found.map(nameOf));
-    const documents = found.filter(record => !isOlder(record));
-    const goneDocuments = names
-      .filter(one => !there.has(nameOf(one)) && !isOlder(one))
-      .map(({ kind, key }) => ({ kind, key }));
-    if (documents.length + goneDocuments.length === 0) return;
-    this.#options.documents.applyVolatile({ documents, goneDocuments });
+  /** Applies writes of other hosts, some at a time, but none that is older than one of this host. */
+  async #apply(writes: readonly Write[], asked: number): Promise<void> {
+    for (const some of parts(writes, mostApplied)) {
+      const newer = some.filter(({ names }) => !this.#isOlder(names, asked));
+      if (newer.length > 0) this.#options.documents.applyVolatile(changeOf(newer));
+      await nextTurn();
+    }
   }
+
+  /** Tells whether an answer to a question of that time is older than a write of this host. */
+  #isOlder(names: DocumentNames, asked: number): boolean {
+    const name = nameOf(names);
+    const isWritten = this.#waiting.has(name) || this.#underWay.has(name);
+    return isWritten || (this.#recent.get(name)?.at ?? 0) >= asked;
+  }
+}
+
+function changeOf(writes: readonly Write[]): VolatileChange {
+  return {
+    documents: writes.flatMap(({ record }) => record ?? []),
+    goneDocuments: writes.flatMap(({ names: { kind, key }, record }) =>
+      record === null ? { kind, key } : [],
+    ),
+  };
 }
 
 function nameOf({ kind, key }: DocumentNames): string {

@@ -10,8 +10,10 @@ import {
   startSession,
 } from '../../src/identity/index.ts';
 import { sessionKind } from '../../src/identity/kinds.ts';
+import { forgeLinkKind } from '../../src/measuring/forge/owners.ts';
 import { createRule, editRule, ruleNamed } from '../../src/policy/index.ts';
 import type { OwnerRecord } from '../../src/store/index.ts';
+import { longestTurn } from '../own-time.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { type Member, member, prefix, sharedStore } from './world.ts';
 
@@ -101,6 +103,39 @@ t.test('what this host wrote is not undone by what was read before', async t => 
   await one.fleet.catchUp();
   await one.fleet.catchUp();
   t.strictSame(sessionsOn(one), [key, later].sort());
+});
+
+t.test('very many documents of another host, or that are written again, keep no check waiting', async t => {
+  const { one, other, store, server } = await two(t);
+  const kinds = ['one', 'two', 'three'].values();
+  const known = ({ ledger }: Member) => [...ledger.documents.snapshot.all(forgeLinkKind)].length;
+  let written = 0;
+  const links = () => {
+    const prefix = kinds.next().value ?? '';
+    return Array.from({ length: 20_000 }, (_, at) => ({
+      ...{ kind: forgeLinkKind.name, key: `${prefix}-${at}` },
+      text: JSON.stringify({ owner: at + 1, name: `owner-${at}`, type: 'user', email: '', isAdmin: false }),
+    }));
+  };
+  let documents = links();
+  const longest = await longestTurn(50, async () => {
+    for (let at = 0; at < documents.length; at += 1000)
+      await store.writeVolatile({ documents: documents.slice(at, at + 1000) });
+    written += documents.length;
+    await other.fleet.catchUp();
+    documents = links();
+  });
+  t.ok(longest < 50, `${Math.round(longest)} ms at once`);
+  t.equal(known(other), written);
+  const again = await longestTurn(50, async () => {
+    await server.cli('flushall');
+    await other.fleet.catchUp();
+    await other.fleet.catchUp();
+  });
+  t.ok(again < 50, `${Math.round(again)} ms at once`);
+  t.equal((await store.volatile(null)).length, written);
+  await one.fleet.catchUp();
+  t.equal(known(one), written);
 });
 
 t.test('a store that was never given any, or has lost all, is given those that a host knows', async t => {

@@ -87,11 +87,6 @@ export function pairs<T>(list: readonly T[]): readonly (readonly [T, T])[] {
   });
 }
 
-/** Cuts a list into parts of at most `most` entries. */
-export function* parts<T>(list: readonly T[], most: number): Generator<readonly T[]> {
-  for (let start = 0; start < list.length; start += most) yield list.slice(start, start + most);
-}
-
 type Fill = (questions: ChainableCommander) => ChainableCommander;
 
 /**

@@ -6,12 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-import { inSlices } from '../../slices.ts';
+import { inSlices, parts } from '../../slices.ts';
 import type { Position } from '../record-store.ts';
 import type { PolicyChange, SharedPolicy } from '../shared.ts';
 import {
   expectTypes,
-  parts,
   replyIn,
   type ScriptCall,
   type ScriptReply,
