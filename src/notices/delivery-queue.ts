@@ -4,10 +4,10 @@
  */
 
 import { hash } from 'node:crypto';
-import { ChangeSet, type Documents } from '../documents/index.ts';
+import { ChangeSet, type Documents, type Kind } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { SerialQueue } from '../serial-queue.ts';
-import { deliveryKind, type NoticeDocument, noticeKinds, type Target } from './kinds.ts';
+import { deliveryKind, type NoticeDocument, noticeKinds, openFaultKind, type Target } from './kinds.ts';
 
 /** Most pending deliveries; of more, the oldest become dead. */
 const mostPending = 10_000;
@@ -60,6 +60,17 @@ export class DeliveryQueue {
     this.#forgotten += gone.length;
   }
 
+  /**
+   * Forgets what is not written yet and concerns all hosts, because another host sends for all now. A delivery
+   * that is over stays so.
+   */
+  leaveToOthers(): void {
+    const { documents } = this;
+    const isOwn = (kind: Kind<unknown>, key: string): boolean =>
+      kind === openFaultKind || (kind === deliveryKind && documents.get(deliveryKind, key)?.host !== null);
+    this.#keep(isOwn);
+  }
+
   /** Writes all changes. True: written. False: the store is away, and they wait for the next call. */
   save(): Promise<boolean> {
     return this.#saves.run(() => this.#save());
@@ -68,29 +79,34 @@ export class DeliveryQueue {
   async #save(): Promise<boolean> {
     const taken = this.#changed;
     if (taken.isEmpty) return true;
-    // Takes the changes that are made meanwhile.
-    this.#changed = new ChangeSet(taken);
-    let left = taken;
+    // A copy takes the changes that are made meanwhile.
+    this.#keep(() => true);
     try {
       await this.#documents.transact(({ changes }) => copyChanges(taken, changes));
-      left = new ChangeSet(this.#documents.snapshot);
-      return true;
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'store_away') return false;
       throw error;
-    } finally {
-      copyChanges(this.#changed, left);
-      this.#changed = left;
     }
+    this.#keep(({ name }, key, document) => taken.changed.get(name)?.get(key) !== document);
+    return true;
+  }
+
+  #keep(isKept: IsKept): void {
+    const kept = new ChangeSet(this.#documents.snapshot);
+    copyChanges(this.#changed, kept, isKept);
+    this.#changed = kept;
   }
 }
 
 /** Digits of the target's hash in the key of a delivery. */
 const digits = 8;
 
-function copyChanges({ changed }: ChangeSet, to: ChangeSet): void {
+type IsKept = (kind: Kind<unknown>, key: string, document: unknown) => boolean;
+
+function copyChanges({ changed }: ChangeSet, to: ChangeSet, isKept: IsKept = () => true): void {
   for (const kind of noticeKinds) {
     for (const [key, document] of changed.get(kind.name) ?? []) {
+      if (!isKept(kind, key, document)) continue;
       if (document === null) to.remove(kind, key);
       else to.put(kind, key, document);
     }

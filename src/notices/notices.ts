@@ -138,21 +138,18 @@ export class Notices {
     if (id !== null && found.length === 0) {
       throw new SoftquotaError('not_found', `there is no notice ${printable(id)} to be delivered`);
     }
-    const now = this.#options.now();
-    for (const [key, delivery] of found) {
-      if (delivery.state !== 'dead') {
-        throw new SoftquotaError('conflict', `the notice ${printable(key)} waits already, and will be sent`);
-      }
-      this.#queue.documents.put(deliveryKind, key, {
-        ...delivery,
-        state: 'pending',
-        createdAt: now,
-        nextAt: now,
-      });
+    const [waiting] = found.find(([, { state }]) => state !== 'dead') ?? [];
+    if (waiting !== undefined) {
+      throw new SoftquotaError(
+        'conflict',
+        `the notice ${printable(waiting)} waits already, and will be sent`,
+      );
     }
-    if (!(await this.#queue.save())) {
-      throw new SoftquotaError('store_away', 'the store cannot be written at the moment: try again soon');
-    }
+    const { documents, now } = this.#options;
+    const again = { state: 'pending', createdAt: now(), nextAt: now() } as const;
+    await documents.transact(({ changes }) => {
+      for (const [key, delivery] of found) changes.put(deliveryKind, key, { ...delivery, ...again });
+    });
     if (this.#isStarted) this.#next(0);
     return found.length;
   }
@@ -222,6 +219,8 @@ export class Notices {
     for (const notice of this.#faultNotices(now())) this.#add(notice, host);
     if (await this.#lead()) await this.#tryTo('events could not be read', () => this.#read());
     this.#queue.bound();
+    // Reading may take longer than the lease lasts.
+    if (!(await this.#lead())) this.#queue.leaveToOthers();
     await this.#tryTo('notices could not be written', async () => {
       await this.#queue.save();
     });

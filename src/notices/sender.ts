@@ -25,6 +25,9 @@ export interface SenderOptions extends ViewOptions {
 /** Counts of deliveries to one place since the start of the daemon. */
 type Sent = Pick<NoticePlace, 'failed' | 'last_sent_at' | 'sent'>;
 
+/** Tells whether this host sends a delivery now. */
+type IsMine = (delivery: Delivery) => boolean;
+
 const nothingSent: Sent = { sent: 0, failed: 0, last_sent_at: null };
 const mostAtOnce = 4;
 const firstWaitMs = 2000;
@@ -52,8 +55,8 @@ export class Sender {
     return this.#sent.get(place) ?? nothingSent;
   }
 
-  /** Begins to send due deliveries, faults first. `isMine` tells whether this host sends a delivery now. */
-  begin(isMine: (delivery: Delivery) => boolean): void {
+  /** Begins to send due deliveries, faults first. */
+  begin(isMine: IsMine): void {
     const { queue, now } = this.#options;
     const due = [...queue.documents.all(deliveryKind)]
       .filter(([id, delivery]) => {
@@ -68,14 +71,14 @@ export class Sender {
   }
 
   /** Starts the next delivery to a place, and after a successful one at once the next. */
-  #startNext(place: string, isMine: (delivery: Delivery) => boolean): void {
+  #startNext(place: string, isMine: IsMine): void {
     const busy = this.#busy.get(place) ?? 0;
     if (this.#end.signal.aborted || busy >= mostAtOnce) return;
     const [id = ''] = this.#waiting.get(place)?.shift() ?? [];
     const delivery = this.#options.queue.documents.get(deliveryKind, id);
     if (delivery?.state !== 'pending' || !isMine(delivery)) return;
     this.#busy.set(place, busy + 1);
-    const sending = this.#send(id, delivery, place).then(isSent => {
+    const sending = this.#send(id, delivery, place, isMine).then(isSent => {
       this.#busy.set(place, (this.#busy.get(place) ?? 1) - 1);
       this.#sending.delete(id);
       if (isSent) this.#startNext(place, isMine);
@@ -100,7 +103,8 @@ export class Sender {
   }
 
   /** Returns true if the delivery is over without a fault. */
-  async #send(id: string, { notice, to }: Delivery, place: string): Promise<boolean> {
+  async #send(id: string, delivery: Delivery, place: string, isMine: IsMine): Promise<boolean> {
+    const { notice, to } = delivery;
     const { queue, log, now } = this.#options;
     let fault: string | null;
     try {
@@ -110,7 +114,8 @@ export class Sender {
       log.error({ err: error, notice: notice.id }, 'a notice could not be made up');
       fault = 'internal error; the log has more';
     }
-    this.#take(id, place, fault);
+    // Another host may have the delivery meanwhile, and knows better.
+    if (fault === null || isMine(delivery)) this.#take(id, place, fault);
     await queue.save().catch(error => {
       log.error({ err: error, at: now() }, 'what was delivered could not be written');
     });

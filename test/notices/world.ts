@@ -59,9 +59,16 @@ export function mailAt(port: number, other: Partial<MailSettings> = {}): MailSet
   };
 }
 
-export class World {
-  /** While it is set, the store takes no documents. */
+interface Host {
+  /** While it is set, the store takes no documents of this host. */
+  takesNothing: SoftquotaError | null;
+  /** False: another host reads the record of events, and sends for all. */
+  isFirst: boolean;
+}
+
+export class World implements Host {
   takesNothing: SoftquotaError | null = null;
+  isFirst = true;
   faults: PresentFaults = { faults: [], unknown: [] };
   /** While it is set, no summary can be made. */
   summaryFault: Error | null = null;
@@ -137,24 +144,29 @@ export class World {
   }
 
   #open(): void {
+    this.#notices = this.noticesOn('here', this);
+  }
+
+  /** Notices of a host with this store and this record of events. */
+  noticesOn(host: string, state: Host): Notices {
     const { ledger, events, clock } = this.#record;
     const tell = (fields: object, message: string) =>
       void this.#record.logged.push(`${message} ${JSON.stringify(fields)}`);
-    this.#notices = new Notices({
+    return new Notices({
       settings: this.#settings,
       documents: {
         owners: ledger.documents.owners,
         get snapshot() {
           return ledger.documents.snapshot;
         },
-        takeLease: name => ledger.documents.takeLease(name),
+        takeLease: async () => state.isFirst,
         transact: async (change, by) => {
-          if (this.takesNothing !== null) throw this.takesNothing;
+          if (state.takesNothing !== null) throw state.takesNothing;
           return ledger.documents.transact(change, by);
         },
       },
       events,
-      host: 'here',
+      host,
       ledger,
       unitNames:
         () =>
