@@ -42,9 +42,13 @@ import type { GateServices } from './services.ts';
 /** A proxy may pass on batches below this address. */
 const lfsPrefix = '/v1/lfs/';
 
-/** git-lfs sends about 100 objects at a time, of some 90 bytes each; servers answer with a link for each. */
-const longestBatchBytes = 1024 * 1024;
-const longestAnswerBytes = 16 * 1024 * 1024;
+/**
+ * git-lfs sends 100 objects at a time, of some 90 bytes each; servers answer with links of 1 to 4 KB for each.
+ * The answer is read in one turn of the event loop, so more would keep checks waiting.
+ */
+const mostBatchObjects = 1000;
+const longestBatchBytes = 128 * 1024;
+const longestAnswerBytes = 4 * 1024 * 1024;
 const answerMs = 30_000;
 const longestOid = 200;
 const lfsType = 'application/vnd.git-lfs+json';
@@ -109,10 +113,13 @@ async function answerBatch(
   else fail(response, 507, refused);
 }
 
-/** Returns the objects that the server asks for, according to its answer. */
+/** Returns the objects that the server asks for, according to its answer. Throws `too_large`. */
 function objectsToUpload({ status, body }: Passed): readonly ComingObject[] {
   if (status !== 200) return [];
   const objects = offered.safeParse(jsonOf(body.toString())).data?.objects ?? [];
+  if (objects.length > mostBatchObjects) {
+    throw new SoftquotaError('too_large', `the batch has more than ${mostBatchObjects} objects`);
+  }
   // Parsed one by one, so that a malformed object does not hide others.
   return objects.flatMap(object => wanted.safeParse(object).data ?? []);
 }

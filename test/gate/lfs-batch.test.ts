@@ -166,9 +166,9 @@ t.test('in report mode everything passes', async t => {
 t.test('what cannot be served is told in the form of git-lfs', async t => {
   const world = await open(t);
   t.match(await batch(world, '/v1/lfs/alice/app.git/info/lfs/locks'), { status: 404, text: /only POST to/ });
-  t.match(await batch(world, batchPath, Buffer.alloc(1024 * 1024 + 1)), {
+  t.match(await batch(world, batchPath, Buffer.alloc(128 * 1024 + 1)), {
     status: 400,
-    text: /the body has more than 1048576 bytes/,
+    text: /the body has more than 131072 bytes/,
   });
   const { lfs } = world.told.uploads;
   world.told.uploads = { ...world.told.uploads, lfs: { ...lfs, upstream: new URL('http://127.0.0.1:1/') } };
@@ -178,6 +178,21 @@ t.test('what cannot be served is told in the form of git-lfs', async t => {
   world.told.uploads = { ...world.told.uploads, lfs };
   world.upstream.answer = 'no JSON';
   t.match(await batch(world), { status: 200, text: 'no JSON' }, "a strange answer is the client's matter");
+});
+
+t.test('a batch that would keep checks waiting is refused, whatever the quota is', async t => {
+  const world = await open(t);
+  const answers = (count: number, href: string) => {
+    const objects = Array.from({ length: count }, (_, at) => ({
+      oid: String(at),
+      actions: { upload: { href } },
+    }));
+    world.upstream.answer = JSON.stringify({ objects });
+    return batch(world);
+  };
+  t.equal((await answers(1000, 'http://git.example/'.padEnd(4000, '0'))).status, 200);
+  t.match(await answers(1001, ''), { status: 400, text: /the batch has more than 1000 objects/ });
+  t.match(await answers(1000, ''.padEnd(5000, '0')), { status: 502, text: /is too long/ });
 });
 
 t.test('a batch is held to the limits of a repository, of all that comes, and of each object', async t => {
