@@ -34,6 +34,8 @@ const target = z.discriminatedUnion('via', [
     address: z.string(),
     /** The owner who can unsubscribe; null: an administrator. */
     ownerId: whole.nullable(),
+    /** The owner whom the mail is about; null: for administrators, or the recipient. */
+    aboutId: whole.nullable().default(null),
   }),
 ]);
 

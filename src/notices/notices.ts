@@ -187,7 +187,7 @@ export class Notices {
     }
     const faults = await Promise.all(
       addresses.map(async (to, index) => {
-        const target: Target = { via: 'mail', address: to, ownerId: null };
+        const target: Target = { via: 'mail', address: to, ownerId: null, aboutId: null };
         const fault = await this.#sender.deliver(`${id}-${index}`, notice, target);
         return fault === null ? [] : [`${printable(to)}: ${fault}`];
       }),

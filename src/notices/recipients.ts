@@ -7,6 +7,8 @@ import type { Documents } from '../documents/index.ts';
 import { administratorAddresses, membersOf, profileOf, wantsMail } from '../identity/index.ts';
 import type { NoticeDocument, Target } from './kinds.ts';
 
+export type MailTarget = Extract<Target, { readonly via: 'mail' }>;
+
 export interface NoticeSettings {
   readonly webhooks: readonly WebhookSettings[];
   readonly mail: MailSettings | null;
@@ -39,18 +41,12 @@ function mailRecipients(
   mail: MailSettings,
   documents: OwnersAndSnapshot,
 ): readonly Target[] {
-  const owners =
-    type !== 'digest' && mail.ownerEvents.includes(type) && isForOwner(notice)
-      ? ownersAddresses(notice.owner, documents)
-      : [];
+  const about = notice.owner === null ? undefined : documents.owners.named(notice.owner);
+  const isForOwners = type !== 'digest' && mail.ownerEvents.includes(type) && isForOwner(notice);
+  const owners = isForOwners ? ownersAddresses(about, documents) : [];
   const isTheirs = type !== 'request' || notice.data.action === 'asked';
   // A group has no mail address, so administrators get notices of its limits instead.
-  const isOfGroup =
-    notice.owner === null &&
-    notice.data.per === 'group' &&
-    type !== 'digest' &&
-    isForOwner(notice) &&
-    mail.ownerEvents.includes(type);
+  const isOfGroup = isForOwners && notice.owner === null && notice.data.per === 'group';
   const isForAdmins = type === 'digest' || isOfGroup || (mail.adminEvents.includes(type) && isTheirs);
   const known = new Set(owners.map(({ address }) => address));
   const admins = isForAdmins ? adminAddresses(mail, documents) : [];
@@ -58,7 +54,7 @@ function mailRecipients(
     ...owners,
     ...admins
       .filter(address => !known.has(address))
-      .map(address => ({ via: 'mail' as const, address, ownerId: null })),
+      .map(address => ({ via: 'mail' as const, address, ownerId: null, aboutId: null })),
   ];
 }
 
@@ -72,13 +68,24 @@ function isForOwner({ type, data }: NoticeDocument): boolean {
 }
 
 /**
+ * Returns the present name of the owner whom an owner's mail is about; undefined: its recipient is to get it no
+ * more.
+ */
+export function ownerInMail(
+  { ownerId, aboutId }: MailTarget,
+  documents: OwnersAndSnapshot,
+): string | undefined {
+  const owner = documents.owners.byId(aboutId ?? ownerId ?? 0);
+  return ownersAddresses(owner, documents).some(to => to.ownerId === ownerId) ? owner?.name : undefined;
+}
+
+/**
  * Returns the address of an owner; for an organization without one, those of its members with role `owner`.
  */
 function ownersAddresses(
-  name: string | null,
-  { owners, snapshot }: OwnersAndSnapshot,
-): readonly Extract<Target, { readonly via: 'mail' }>[] {
-  const owner = name === null ? undefined : owners.named(name);
+  owner: ReturnType<Documents['owners']['byId']>,
+  { snapshot }: OwnersAndSnapshot,
+): readonly MailTarget[] {
   if (owner === undefined) return [];
   const own = profileOf(snapshot, owner.id).email;
   const people =
@@ -86,6 +93,9 @@ function ownersAddresses(
       ? membersOf(snapshot, owner.id).flatMap(({ user, role }) => (role === 'owner' ? [user] : []))
       : [owner.id];
   return people
-    .map(ownerId => ({ via: 'mail' as const, address: profileOf(snapshot, ownerId).email, ownerId }))
+    .map(ownerId => {
+      const { email: address } = profileOf(snapshot, ownerId);
+      return { via: 'mail' as const, address, ownerId, aboutId: owner.id };
+    })
     .filter(({ address, ownerId }) => address !== '' && wantsMail(snapshot, ownerId));
 }

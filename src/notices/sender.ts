@@ -1,19 +1,18 @@
 /** Delivers due notices, a few at a time to each place. Repeats failed attempts after growing pauses. */
 
 import type { Documents } from '../documents/index.ts';
-import { wantsMail } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import type { SecretKeys } from '../oauth/index.ts';
 import { isoTime } from '../text.ts';
 import type { NoticePlace } from '../wire/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
-import type { NoticeSettings } from './recipients.ts';
+import { type MailTarget, type NoticeSettings, ownerInMail } from './recipients.ts';
 import type { MailTemplates } from './templates.ts';
 import { mailView, type ViewOptions } from './views.ts';
 
 export interface SenderOptions extends ViewOptions {
-  readonly documents: Pick<Documents, 'snapshot'>;
+  readonly documents: Pick<Documents, 'owners' | 'snapshot'>;
   readonly keys: SecretKeys;
   readonly queue: DeliveryQueue;
   readonly log: Pick<Log, 'error' | 'warn'>;
@@ -167,19 +166,17 @@ export class Sender {
     return postWebhook(hook, { id: notice.id, body: bodyOf(notice), now: now(), signal: this.#end.signal });
   }
 
-  async #mail(
-    id: string,
-    notice: NoticeDocument,
-    { address, ownerId }: Extract<Target, { readonly via: 'mail' }>,
-  ): Promise<string | null> {
+  async #mail(id: string, notice: NoticeDocument, to: MailTarget): Promise<string | null> {
+    const { address, ownerId } = to;
     const options = this.#options;
     const { settings, documents, keys, baseUrl } = options;
     const { mail } = settings();
     if (mail === null) return 'there is no [mail] HOST any more';
-    if (ownerId !== null && !wantsMail(documents.snapshot, ownerId)) return null;
+    const owner = ownerId === null ? notice.owner : ownerInMail(to, documents);
+    if (owner === undefined) return null;
     const token = ownerId === null ? null : keys.seal(String(ownerId), purpose);
     const unsubscribe = token && `${baseUrl()}unsubscribe?${new URLSearchParams({ token })}`;
-    const [name, view] = await mailView(options, notice, unsubscribe);
+    const [name, view] = await mailView(options, { ...notice, owner }, unsubscribe);
     const templates = await this.#templatesIn(mail.templates);
     const { sendMail } = await import('./mailer.ts');
     const rendered = templates.render(name, view);

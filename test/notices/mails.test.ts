@@ -7,7 +7,7 @@ import { setMailWanted, setMember, wantsMail } from '../../src/identity/index.ts
 import { ownerUnsubscribing } from '../../src/notices/index.ts';
 import { ask, createAllowance, grantRequest } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
-import { directoryFor } from '../ledger/world.ts';
+import { directoryFor, walk } from '../ledger/world.ts';
 import { grouped } from '../quota/grouped.ts';
 import { Mailbox, SilentServer } from './mailbox.ts';
 import { Receiver } from './receiver.ts';
@@ -225,6 +225,45 @@ t.test('a mail that the server refuses is sent again, and in the end once', asyn
   mailbox.refuses = null;
   await world.pass(minuteMs, 2);
   t.equal(mailbox.take().length, 1);
+});
+
+t.test('a mail after a rename has the figures of its owner, not of who has the name now', async t => {
+  const { mailbox, world } = await opened(t);
+  await world.user('alice', 'alice@git.example');
+  mailbox.refuses = 'no room here';
+  await world.store('alice', 8500);
+  const { documents } = world.ledger;
+  await documents.transact(transaction => transaction.renameOwner('alice', 'alicia', () => false));
+  walk(world.ledger, 'alice/hidden', 9900);
+  walk(world.ledger, 'alicia/app', 8600);
+  mailbox.refuses = null;
+  await world.pass(minuteMs, 2);
+  const mail = mailbox.take().find(({ to }) => to === 'alice@git.example');
+  t.match(
+    mail?.text,
+    /^Now: 8\.6 kB of 10 kB.*\n\nWhat .*\n.*\n\nThe largest:\n {2}8\.6 kB {2}alicia\/app\.git$/m,
+  );
+  t.notMatch(mail?.text, 'hidden');
+});
+
+t.test('a member who left gets no mail of the organization that waited', async t => {
+  const { mailbox, world } = await opened(t);
+  await world.user('alice', 'alice@git.example');
+  const { documents } = world.ledger;
+  const acme = await documents.transact(transaction => {
+    const acme = transaction.createOwner('acme', 'organization');
+    setMember(transaction.changes, acme, transaction.mustBeOwner('alice'), 'owner');
+    return acme;
+  });
+  mailbox.refuses = 'no room here';
+  await world.store('acme', 8500);
+  t.equal(world.notices.deliveries().length, 1);
+  await documents.transact(transaction =>
+    setMember(transaction.changes, acme, transaction.mustBeOwner('alice'), 'member'),
+  );
+  mailbox.refuses = null;
+  await world.pass(minuteMs, 2);
+  t.strictSame([mailbox.take(), world.notices.deliveries()], [[], []]);
 });
 
 t.test('a mail that a silent server keeps waiting comes after the next start', async t => {
