@@ -35,8 +35,10 @@ interface NoticesOptions extends Omit<SenderOptions, 'documents' | 'queue' | 'se
 
 /** Milliseconds between two reads of the record of events. */
 const everyMs = 1000;
-/** Milliseconds between two reads of the whole last day, since events may be written late. */
+/** Milliseconds between two reads of the whole last day, since events may be written very late. */
 const wholeEveryMs = 600_000;
+/** Milliseconds after which an event is usually in the record. */
+const writtenMs = 10_000;
 const leaseMs = 8000;
 const takeLeaseMs = 3000;
 const positionKey = 'events';
@@ -58,6 +60,8 @@ export class Notices {
   #leaseTakenAt = Number.NEGATIVE_INFINITY;
   #leasedUntil = Number.NEGATIVE_INFINITY;
   #wholeAt = Number.NEGATIVE_INFINITY;
+  /** Milliseconds since 1970. */
+  #readAt = 0;
   readonly #faults = new Set<string>();
 
   constructor(options: NoticesOptions) {
@@ -262,8 +266,10 @@ export class Notices {
       return;
     }
     const isWhole = Math.abs(at - this.#wholeAt) >= wholeEveryMs;
-    const { notices, position } = await readNotices(events, before, { now: at, isWhole });
+    const since = isWhole ? 0 : this.#readAt - writtenMs;
+    const { notices, position } = await readNotices(events, before, { now: at, since });
     if (isWhole) this.#wholeAt = at;
+    this.#readAt = at;
     for (const notice of notices) this.#add(notice, null);
     if (JSON.stringify(position.seen) !== JSON.stringify(before.seen))
       this.#queue.documents.put(positionKind, positionKey, position);

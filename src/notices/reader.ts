@@ -4,7 +4,7 @@
  *
  * Events can appear in the record late, since they are written behind, and other hosts may have been away. So
  * the whole last day is read again from time to time, and the events with notices are remembered as long.
- * Other reads end at the first page without a new event.
+ * Other reads end at the first page without a new event that goes back to the read before.
  */
 
 import type { Event, EventOf, Events } from '../overview/index.ts';
@@ -21,11 +21,11 @@ const pageEvents = 200;
 /** The documents whose changes have a notice; others are accounts, or have their own kind of event. */
 const policyThings: ReadonlySet<string> = new Set(['rule', 'group', 'assignment']);
 
-/** Reads new events; with `isWhole`, the whole last day. Rejects as reads of the store do. */
+/** Reads events: those since a time, or earlier if many are new. Rejects as reads of the store do. */
 export async function readNotices(
   record: Pick<Events, 'list'>,
   before: ReadPosition,
-  { now, isWhole }: { readonly now: number; readonly isWhole: boolean },
+  { now, since }: { readonly now: number; readonly since: number },
 ): Promise<{ readonly notices: readonly NoticeDocument[]; readonly position: ReadPosition }> {
   const floor = Math.max(before.floor, now - windowMs);
   const seen = new Map(before.seen.map(([id, at, count]) => [id, { at, count }]));
@@ -34,7 +34,7 @@ export async function readNotices(
   for (let after: string | undefined; ; ) {
     const { events, next } = await record.list({ limit: pageEvents, after });
     let isOver = next === null;
-    let isNew = false;
+    let isNew = Date.parse(events.at(-1)?.at ?? '') >= since;
     for (const event of events) {
       const at = Date.parse(event.at);
       if (at < floor) {
@@ -62,7 +62,7 @@ export async function readNotices(
         isNew = true;
       }
     }
-    if (isOver || (!isNew && !isWhole) || next === null) break;
+    if (isOver || !isNew || next === null) break;
     after = next;
   }
   for (const [id, events] of changes) {

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { ReadPosition } from '../../src/notices/kinds.ts';
 import { readNotices } from '../../src/notices/reader.ts';
 import { postWebhook } from '../../src/notices/webhook.ts';
-import type { EventOf } from '../../src/overview/index.ts';
+import type { Event, EventOf } from '../../src/overview/index.ts';
 import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { opensslSignature, Receiver } from './receiver.ts';
 import { dayMs, hookAt, hooked, hourMs, minuteMs, secret, World } from './world.ts';
@@ -87,17 +87,43 @@ t.test('after a clock that was wrong is set right, notices go on', async t => {
   );
 });
 
-t.test('of more events than are remembered, none is told again', async t => {
-  const now = Date.parse('2026-11-21T09:00:00Z');
-  // Events of one moment are the oldest five, of which two could be remembered.
-  const events = Array.from({ length: 10_003 }, (_, n) => crossing(`t-${n}`, now - 1 - Math.min(n, 9998)));
-  const record = {
+const now = Date.parse('2026-11-21T09:00:00Z');
+
+/** A record with these events, newest first. */
+function recordOf(events: readonly Event[]) {
+  return {
     list: async ({ after = '0', limit = 0 }) => {
       const end = Number(after) + limit;
       return { events: events.slice(Number(after), end), next: end < events.length ? String(end) : null };
     },
   };
-  const read = (before: ReadPosition) => readNotices(record, before, { now, isWhole: true });
+}
+
+t.test('what happened just before an import of accounts is told at once', async t => {
+  const before = { floor: now - dayMs, seen: [], digestAt: null };
+  const account = (n: number, at: number): EventOf<'policy'> => ({
+    id: `p-${n}`,
+    change: `p-${n}`,
+    at: new Date(at).toISOString(),
+    kind: 'policy',
+    action: 'created',
+    what: 'owner',
+    name: 'bob',
+    owner: 'bob',
+    by: null,
+    before: null,
+    after: null,
+  });
+  const accounts = Array.from({ length: 500 }, (_, n) => account(n, now - n));
+  const record = recordOf([...accounts, crossing('t-1', now - 600), ...accounts]);
+  const { notices } = await readNotices(record, before, { now, since: now - 1000 });
+  t.match(notices, [{ id: 't-1' }]);
+});
+
+t.test('of more events than are remembered, none is told again', async t => {
+  // Events of one moment are the oldest five, of which two could be remembered.
+  const events = Array.from({ length: 10_003 }, (_, n) => crossing(`t-${n}`, now - 1 - Math.min(n, 9998)));
+  const read = (before: ReadPosition) => readNotices(recordOf(events), before, { now, since: 0 });
   const first = await read({ floor: now - dayMs, seen: [], digestAt: null });
   t.equal(first.notices.length, events.length);
   const second = await read(first.position);
