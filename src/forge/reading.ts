@@ -50,6 +50,8 @@ export class ForgeReading {
   readonly #judge: RowJudge;
   /** Owners that were read separately since the last reading of accounts. */
   readonly #lookedUp = new Map<number, ForgeOwner>();
+  /** Parts with bytes that were counted while changed accounts or repositories rested. */
+  readonly #countedEarly = new Set<string>();
   #owesLines = false;
   /** Valid owners by their ids, as last reported. */
   owners = new Map<number, ForgeOwner>();
@@ -130,14 +132,21 @@ export class ForgeReading {
     if (isWanted(accountsPart)) await timed(accountsPart, () => this.#readAccounts(db, news));
     const haveOwnersMoved =
       isWanted(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
+    const areOwnersCurrent = [accountsPart, repositoriesPart].every(
+      part => isWanted(part) || isTrusted(part),
+    );
     for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
-      if (!isWanted(part) && !(haveOwnersMoved && isByRepository)) continue;
+      const isEarly = this.#countedEarly.has(part);
+      const isOutdated = (haveOwnersMoved && isByRepository) || (areOwnersCurrent && isEarly);
+      if (!isWanted(part) && !isOutdated) continue;
       const sums = await timed(part, () => count(db, this));
       const before = this.sums.get(part);
       const differences = before === undefined ? [] : sums.since(before);
       if (before === undefined || differences.length > 0) news.haveLinesChanged = true;
-      if (isTrusted(part) && !haveOwnersMoved) news.drift.push(...differences);
+      if (isTrusted(part) && !haveOwnersMoved && !isEarly) news.drift.push(...differences);
       this.sums.set(part, sums);
+      if (areOwnersCurrent) this.#countedEarly.delete(part);
+      else this.#countedEarly.add(part);
     }
     return news;
   }

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
 import { type ForgeSchema, ObjectSums } from '../../src/forge/forge-schema.ts';
@@ -83,6 +84,47 @@ t.test('an owner who comes back is told again, whatever the id is', async t => {
     [1, 2],
     [1, 2],
   ]);
+});
+
+t.test('objects of a repository that rests are counted when it is read, without another change', async t => {
+  const { now } = performance;
+  let passedMs = 0;
+  const clock = mock.method(performance, 'now', () => now.call(performance) + passedMs);
+  t.teardown(() => clock.mock.restore());
+  let isMade = false;
+  const gitea = giteaSchema(
+    () => null,
+    () => false,
+  );
+  const schema: ForgeSchema = {
+    ...gitea,
+    eachRepository: (db, owners, take) => {
+      passedMs += 1000;
+      return gitea.eachRepository(db, owners, repository => {
+        if (isMade || !repository.name.startsWith('alice/')) take(repository);
+      });
+    },
+  };
+  const file = join(folderWith(t, {}), 'gitea.db');
+  writeSqlite(file);
+  const sqlite = openSqlite(file);
+  t.teardown(() => sqlite.close());
+  let marks: readonly (readonly [string, string])[] = [];
+  // MySQL does not tell that anything in the database has changed.
+  const db = Object.assign(sqlite, { marks: async () => ({ whole: null, tables: new Map(marks) }) });
+  const reading = new ForgeReading(schema, 'seed');
+  await reading.read(db, false);
+  const alice = [...reading.owners.values()].find(({ name }) => name === 'alice')?.id ?? 0;
+  const bytes = () => reading.sums.get('lfs')?.of('size:git:lfs', alice);
+  isMade = true;
+  marks = ['repository', 'lfs_meta_object'].map(table => [table, '2']);
+  await reading.read(db, false);
+  t.equal(bytes(), 0, 'the repository rests');
+  passedMs += 5000;
+  const news = await reading.read(db, false);
+  t.ok(Number(bytes()) > 0);
+  t.match(news, { haveLinesChanged: true, drift: [] });
+  t.equal(await reading.read(db, false), null, 'and no more');
 });
 
 t.test('a part is read at once after a change if it is cheap, and rests in proportion if not', async t => {
