@@ -50,9 +50,12 @@ export async function answerForwardAuth(
       return;
     }
     const uploads = uploadsOf(routes, asked.method, asked.target);
-    for (const upload of uploads) {
-      const settled = services.settleOwner(upload.owner, false);
+    for (const { owner } of uploads) {
+      const settled = services.settleOwner(owner, false);
       if (settled !== null) await settled;
+    }
+    const isRefused = (upload: Upload): boolean => refusalOf(services, upload, asked, true) !== null;
+    for (const upload of refusedFirst(uploads, isRefused)) {
       const refused = refusalOf(services, upload, asked, isPage);
       if (refused === null) continue;
       refuse(services, response, upload, refused);
@@ -65,6 +68,18 @@ export async function answerForwardAuth(
     services.unforeseen(error);
     undecided(services, response, isPage, 'internal error; the log of softquota has details');
   }
+}
+
+/**
+ * Returns the uploads of a request, of which all must be allowed, in the order in which they are decided: the
+ * refused one first, so that no other reserves bytes.
+ */
+export function refusedFirst(
+  uploads: readonly Upload[],
+  isRefused: (upload: Upload) => boolean,
+): readonly Upload[] {
+  const first = uploads.length > 1 ? uploads.find(isRefused) : undefined;
+  return first === undefined ? uploads : [first, ...uploads.filter(upload => upload !== first)];
 }
 
 interface Asked {
@@ -107,7 +122,10 @@ function partId({ target, method }: Asked): string {
   return oid === undefined ? `forward ${hash('sha256', `${method} ${target}`, 'base64url')}` : `lfs ${oid}`;
 }
 
-/** Returns the refusal, or null if the request may pass. It records the decision, except for the page. */
+/**
+ * Returns the refusal, or null if the request may pass. It records the decision and reserves the bytes, except
+ * for the page.
+ */
 function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage: boolean): Refused | null {
   const { ledger } = services;
   const { owner: ownerName, client, sizeBytes } = upload;

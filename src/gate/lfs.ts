@@ -35,6 +35,7 @@ import {
   repositoryOfUpload,
   startUpload,
 } from './check.ts';
+import { refusedFirst } from './forward-auth.ts';
 import { helpAfter } from './refusal-text.ts';
 import { type BodyRoom, bodyOf, type Parameters, type Reply, replyWith } from './request.ts';
 import type { GateServices } from './services.ts';
@@ -108,7 +109,8 @@ async function answerBatch(
   const asked = objects.length === 0 ? [] : uploads;
   let refused: string | undefined;
   for (const { owner } of asked) await services.settleOwner(owner, false);
-  for (const upload of asked) refused ??= refusalOf(services, upload, objects) ?? undefined;
+  for (const upload of refusedFirst(asked, each => isRefused(services, each, objects)))
+    refused ??= refusalOf(services, upload, objects) ?? undefined;
   if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
   else fail(response, 507, refused);
 }
@@ -124,6 +126,16 @@ function objectsToUpload({ status, body }: Passed): readonly ComingObject[] {
   return objects.flatMap(object => wanted.safeParse(object).data ?? []);
 }
 
+function isRefused(services: GateServices, upload: Upload, objects: readonly ComingObject[]): boolean {
+  const things = thingsOfBatch(services, upload, objects);
+  const adding = Math.min(things.incoming.bytes, Number.MAX_SAFE_INTEGER);
+  return !services.ledger.decide(upload.owner, 'size:git:lfs', adding, things).decision.allowed;
+}
+
+function thingsOfBatch(services: GateServices, upload: Upload, objects: readonly ComingObject[]) {
+  return { repository: repositoryOfUpload(services, upload), incoming: incomingOf(objects) };
+}
+
 /**
  * Decides, and reserves the bytes if the upload is allowed; returns the refusal otherwise, or null. Both are
  * recorded.
@@ -133,7 +145,7 @@ function refusalOf(services: GateServices, upload: Upload, objects: readonly Com
   const { owner: ownerName } = upload;
   const { mode } = services.ledger.settings;
   const parts = uploadPartsOf(objects);
-  const things = { repository: repositoryOfUpload(services, upload), incoming: incomingOf(objects) };
+  const things = thingsOfBatch(services, upload, objects);
   const { owner, decision } = startUpload(services, { ownerName, subject, path: null, parts, things });
   recordDecision(services, { owner: owner.name, subject, actor: '', decision });
   if (decision.allowed || mode === 'report') return null;
@@ -211,10 +223,11 @@ function uploadPartsOf(objects: readonly ComingObject[]) {
   return objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
 }
 
-function incomingOf(objects: readonly ComingObject[]): Incoming {
+function incomingOf(objects: readonly ComingObject[]) {
   const bytes = objects.reduce((sum, { size }) => sum + size, 0);
   const [largest] = objects.toSorted((a, b) => b.size - a.size);
-  return { bytes, largest: largest === undefined ? null : { bytes: largest.size, object: largest.oid } };
+  const shown = largest === undefined ? null : { bytes: largest.size, object: largest.oid };
+  return { bytes, largest: shown } satisfies Incoming;
 }
 
 /**

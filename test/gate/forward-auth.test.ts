@@ -158,6 +158,23 @@ t.test('the length that the proxy passes on counts, and its room is kept', async
   );
 });
 
+t.test('of an address with several readings, the refused one leaves nothing reserved for others', async t => {
+  const { ask, walk } = await open(t, { totalBytes: 1000, precise: true });
+  walk('/srv/packages/alice', 'alice', 0, { leaf: 'size:assets:packages:all' });
+  walk('/srv/packages/bob', 'bob', 1000, { leaf: 'size:assets:packages:all' });
+  const put = async (url: string) => {
+    const { headers } = asking(url);
+    return (await ask('/v1/forward-auth', { headers: { ...headers, 'X-Original-Content-Length': '400' } }))
+      .status;
+  };
+  const reserved = async () =>
+    JSON.parse((await ask('/v1/check?owner=alice&subject=size:all')).text).reserved;
+  const both = '/api/packages/alice/../bob/generic/tool/1.0/file';
+  t.strictSame([await put(both), await reserved()], [403, undefined]);
+  walk('/srv/packages/bob', 'bob', 0, { leaf: 'size:assets:packages:all' });
+  t.strictSame([await put(both), await reserved()], [200, 400]);
+});
+
 t.test('only the headers of one family count, and without them ON_ERROR does', async t => {
   const { ask, askTrusted, told, walk } = await open(t, { totalBytes: 1000 });
   walk('/srv/git/alice/app.git', 'alice', 1200);

@@ -134,6 +134,14 @@ t.test('where sizes count, the room of what was let through is kept until it is 
   t.match(JSON.parse(text), { used: 10_000, reserved: 400 }, 'what has come counts once');
 });
 
+t.test('of a batch with several readings, the refused one leaves nothing reserved for others', async t => {
+  const world = await open(t, { precise: true });
+  world.walk('/srv/lfs/bob', 'bob', 10_000, { leaf: 'size:git:lfs' });
+  const { status } = await batch(world, '/v1/lfs/alice/../bob/app.git/info/lfs/objects/batch');
+  const { text } = await world.ask('/v1/check?owner=alice&subject=size:git:lfs');
+  t.strictSame([status, JSON.parse(text).reserved], [507, undefined]);
+});
+
 t.test('a batch is known at its own address, in each spelling, also below a path', async t => {
   const world = await open(t);
   const { told, upstream } = world;
