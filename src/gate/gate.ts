@@ -159,17 +159,21 @@ async function opened(
       refuseStranger(services, request, response);
       return;
     }
-    if (isForwardAuth(address)) {
-      void answerForwardAuth(services, request, response);
-      return;
-    }
-    if (isLfsBatch(services, request, address)) {
-      void answerLfsBatch(services, batchRoom, request, response);
-      return;
-    }
     const route = routeAt(routes, address);
+    const isPush = address === pushAddress && routes !== addressRoutes;
+    // Checks and pushes, which others wait for, pass none of this.
+    if (route === undefined && !isPush) {
+      if (isForwardAuth(address)) {
+        void answerForwardAuth(services, request, response);
+        return;
+      }
+      if (isLfsBatch(services, request, address)) {
+        void answerLfsBatch(services, batchRoom, request, response);
+        return;
+      }
+    }
     if (isTrusted && hasBody(request) && route?.isStreamed !== true) endAfter(requestMs, request);
-    if (address === pushAddress && routes !== addressRoutes) {
+    if (isPush) {
       void answerPush(services, room, request, response);
       return;
     }
