@@ -6,8 +6,7 @@
 import { z } from 'zod';
 import { EventIds } from '../documents/index.ts';
 import { isoTime, printable } from '../text.ts';
-import type { DeliveryQueue } from './delivery-queue.ts';
-import { type NoticeDocument, openFaultKind } from './kinds.ts';
+import { type DeliveryQueue, type NoticeDocument, openFaultKind } from './deliveries.ts';
 
 const faultKinds = [
   'store',

@@ -7,8 +7,8 @@
  * configuration. Without webhooks and mail, nothing runs.
  */
 
+export { noticeKinds } from './deliveries.ts';
 export type { PresentFault, PresentFaults } from './faults.ts';
-export { noticeKinds } from './kinds.ts';
 export { Notices } from './notices.ts';
 export type { NoticeSettings } from './recipients.ts';
 export { ownerUnsubscribing } from './sender.ts';

@@ -9,16 +9,16 @@ import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text.ts';
 import type { NoticePlace } from '../wire/index.ts';
-import { DeliveryQueue } from './delivery-queue.ts';
-import { faultWatch, type PresentFaults } from './faults.ts';
 import {
   type Delivery,
+  DeliveryQueue,
   deliveryKind,
   type NoticeDocument,
   positionKind,
   type ReadPosition,
   type Target,
-} from './kinds.ts';
+} from './deliveries.ts';
+import { faultWatch, type PresentFaults } from './faults.ts';
 import { readNotices } from './reader.ts';
 import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
 import { placeNameOf, Sender, type SenderOptions } from './sender.ts';

@@ -10,7 +10,7 @@
 import type { Event, EventOf, Events } from '../overview/index.ts';
 import { subjectWords } from '../quota/index.ts';
 import { counted, formatBytes, formatMoment, formatUse, printable } from '../text.ts';
-import type { NoticeDocument, ReadPosition } from './kinds.ts';
+import type { NoticeDocument, ReadPosition } from './deliveries.ts';
 
 const hourMs = 3_600_000;
 /** Refusals of an hour are complete in the record this long after its end. */

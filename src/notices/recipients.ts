@@ -5,7 +5,7 @@
 import type { MailSettings, NoticeType, WebhookSettings } from '../config/index.ts';
 import type { Documents } from '../documents/index.ts';
 import { administratorAddresses, membersOf, profileOf, wantsMail } from '../identity/index.ts';
-import type { NoticeDocument, Target } from './kinds.ts';
+import type { NoticeDocument, Target } from './deliveries.ts';
 
 export type MailTarget = Extract<Target, { readonly via: 'mail' }>;
 

@@ -5,10 +5,15 @@ import type { Log } from '../log.ts';
 import type { SecretKeys } from '../oauth/index.ts';
 import { isoTime } from '../text.ts';
 import type { NoticePlace } from '../wire/index.ts';
-import type { DeliveryQueue } from './delivery-queue.ts';
-import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
+import {
+  type Delivery,
+  type DeliveryQueue,
+  deliveryKind,
+  type NoticeDocument,
+  type Target,
+} from './deliveries.ts';
+import type { MailTemplates } from './mail.ts';
 import { type MailTarget, type NoticeSettings, ownerInMail } from './recipients.ts';
-import type { MailTemplates } from './templates.ts';
 import { mailView, type ViewOptions } from './views.ts';
 
 export interface SenderOptions extends ViewOptions {
@@ -178,7 +183,7 @@ export class Sender {
     const unsubscribe = token && `${baseUrl()}unsubscribe?${new URLSearchParams({ token })}`;
     const [name, view] = await mailView(options, { ...notice, owner }, unsubscribe);
     const templates = await this.#templatesIn(mail.templates);
-    const { sendMail } = await import('./mailer.ts');
+    const { sendMail } = await import('./mail.ts');
     const rendered = templates.render(name, view);
     const messageId = `${id}@${new URL(baseUrl()).hostname}`;
     const { signal } = this.#end;
@@ -187,7 +192,7 @@ export class Sender {
 
   async #templatesIn(directory: string | null): Promise<MailTemplates> {
     if (this.#templates?.of !== directory) {
-      const { readMailTemplates } = await import('./templates.ts');
+      const { readMailTemplates } = await import('./mail.ts');
       this.#templates = { of: directory, read: readMailTemplates(directory, this.#options.log) };
     }
     return this.#templates.read;

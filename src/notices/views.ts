@@ -6,8 +6,8 @@ import { type Totals, worstKind } from '../overview/index.ts';
 import { leafIndex, leaves, subjectWords, totalOf } from '../quota/index.ts';
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text.ts';
 import { addressOf, type PageId } from '../wire/index.ts';
-import type { NoticeDocument } from './kinds.ts';
-import type { MailName, View } from './templates.ts';
+import type { NoticeDocument } from './deliveries.ts';
+import type { MailName, View } from './mail.ts';
 
 export interface ViewOptions {
   readonly ledger: Pick<Ledger, 'ownerUsage' | 'settings' | 'shares' | 'stateDeciderFor'>;

@@ -3,7 +3,7 @@
 import { mock } from 'node:test';
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { positionKind } from '../../src/notices/kinds.ts';
+import { positionKind } from '../../src/notices/deliveries.ts';
 import { hooked, minuteMs } from './world.ts';
 
 t.test('a host that was cut off from the store makes no notice come again', async t => {

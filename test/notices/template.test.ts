@@ -1,7 +1,7 @@
 /** Templates of mails: values, lists, and mistakes that are told with their line. */
 
 import t from 'tap';
-import { parseMailTemplate, render } from '../../src/notices/templates.ts';
+import { parseMailTemplate, render } from '../../src/notices/mail.ts';
 import { escapeHtml } from '../../src/text.ts';
 
 const names = new Set(['owner', 'kinds', 'name', 'size']);

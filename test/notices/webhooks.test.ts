@@ -1,7 +1,7 @@
 /** Webhooks: every event comes once, signed, whatever the receiver does, or is in the list of dead ones. */
 
 import t from 'tap';
-import type { ReadPosition } from '../../src/notices/kinds.ts';
+import type { ReadPosition } from '../../src/notices/deliveries.ts';
 import { readNotices } from '../../src/notices/reader.ts';
 import { postWebhook } from '../../src/notices/webhook.ts';
 import type { Event, EventOf } from '../../src/overview/index.ts';
