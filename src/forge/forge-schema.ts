@@ -1,20 +1,20 @@
 /** A kind of forge: its tables, its rows, and the sums of bytes by owner and leaf. */
 
 import { given } from '../given.ts';
-import { type AboutRow, eachRow, type ForgeDatabase, numberAt, type Row } from './database.ts';
-import type { LfsObject } from './lfs-objects.ts';
+import { type AboutRow, eachRow, type ForgeDatabase, numberAt, type Row, textAt } from './database.ts';
 import type { RowSum } from './loss-guard.ts';
 import {
+  type Claim,
   type FigureDrift,
   type ForgeLeaf,
   type ForgeMembers,
   type ForgeOwner,
+  type LfsObject,
   type OwnerKey,
   type Unowned,
   type UnownedReason,
   unownedReasons,
 } from './messages.ts';
-import type { Claim } from './places.ts';
 
 /** Columns by table. `new or old` is a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
@@ -201,4 +201,8 @@ export async function readObjects(
   const take = (id: number, row: Row) => objects.add(id, numberAt(row, 1));
   await eachRow(db, table, columns, take, given({ about }));
   return objects;
+}
+
+export function objectIn(row: Row): LfsObject {
+  return { oid: textAt(row, 0), bytes: numberAt(row, 1) };
 }

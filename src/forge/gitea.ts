@@ -21,12 +21,12 @@ import {
   membersById,
   type NeededColumns,
   ObjectSums,
+  objectIn,
   PartSums,
   type RowOwners,
   readObjects,
 } from './forge-schema.ts';
-import { lfsObjectsOf } from './lfs-objects.ts';
-import type { ForgeMembers, ForgeOwner } from './messages.ts';
+import { type ForgeMembers, type ForgeOwner, type LfsObject, mostLfsObjects } from './messages.ts';
 
 /** The tables and columns that are read, as in Gitea 1.27.3; see docs/forges. */
 const tables = {
@@ -227,4 +227,66 @@ async function ownersByVersion(db: ForgeDatabase): Promise<ReadonlyMap<number, n
     if (owner !== undefined) byVersion.set(id, owner);
   });
   return byVersion;
+}
+
+interface LfsRows {
+  readonly table: string;
+  readonly repository: string;
+  /** Column by which an index orders the rows of a repository. */
+  readonly key: 'id' | 'oid';
+}
+
+/** Limit of the rows of a statement, so that none holds a lock for long. */
+const mostRows = 500;
+
+/**
+ * Returns the largest objects for which no other repository has a row. `name` is `owner/name` in lower case.
+ */
+export async function lfsObjectsOf(
+  db: ForgeDatabase,
+  names: LfsRows,
+  name: string,
+): Promise<readonly LfsObject[]> {
+  const repositoryId = await repositoryIdOf(db, name);
+  if (repositoryId === null) return [];
+  const [table, repository, key, oid, size] = [names.table, names.repository, names.key, 'oid', 'size'].map(
+    each => db.quoted(each),
+  );
+  const most = Math.min(mostRows, db.pageRows);
+  let found: LfsObject[] = [];
+  let after: number | string = names.key === 'id' ? -1 : '';
+  for (;;) {
+    const rows = await db.rows(
+      `SELECT ${oid}, ${size}, ${key} FROM ${table} WHERE ${repository} = ? AND ${key} > ? ORDER BY ${key} LIMIT ${most}`,
+      [repositoryId, after],
+    );
+    const page = rows.map(objectIn);
+    const places = page.map(() => '?').join(', ');
+    const others =
+      page.length === 0
+        ? []
+        : await db.rows(
+            `SELECT DISTINCT ${oid} FROM ${table} WHERE ${oid} IN (${places}) AND ${repository} <> ?`,
+            [...page.map(each => each.oid), repositoryId],
+          );
+    const shared = new Set(others.map(row => textAt(row, 0)));
+    found.push(...page.filter(each => !shared.has(each.oid)));
+    const last = rows.at(-1);
+    const isOver = last === undefined || rows.length < most;
+    if (isOver || found.length > 2 * mostLfsObjects)
+      found = found.sort((a, b) => b.bytes - a.bytes).slice(0, mostLfsObjects);
+    if (isOver) return found;
+    after = names.key === 'id' ? numberAt(last, 2) : textAt(last, 2);
+  }
+}
+
+/** Finds the id of a repository of Gitea, Forgejo or Gogs; null if there is none. */
+async function repositoryIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
+  const [owner = '', own = ''] = name.split('/');
+  const rows = await db.rows(
+    `SELECT r.id, u.name FROM repository r JOIN ${db.quoted('user')} u ON u.id = r.owner_id WHERE r.lower_name = ?`,
+    [own],
+  );
+  const found = rows.find(row => textAt(row, 1).toLowerCase() === owner);
+  return found === undefined ? null : numberAt(found, 0);
 }

@@ -24,8 +24,7 @@ import {
   PartSums,
   type RowOwners,
 } from './forge-schema.ts';
-import { giteaOwners } from './gitea.ts';
-import { lfsObjectsOf } from './lfs-objects.ts';
+import { giteaOwners, lfsObjectsOf } from './gitea.ts';
 import { type ForgeMembers, repositoryHash } from './messages.ts';
 
 /** The tables and columns that are read, as in Gogs 0.12 to 0.14; see docs/forges. */

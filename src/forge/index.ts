@@ -8,21 +8,24 @@
 export { readIniText } from './app-ini.ts';
 export { ForgeFault, parseDatabaseAddress } from './database.ts';
 export { triedSchemaVersion } from './gitea.ts';
-export type { LfsObject } from './lfs-objects.ts';
 export {
   type Chunk,
+  type Claim,
+  claimsIn,
   type ForgeKind,
   type ForgeMembers,
   type ForgeOwner,
   type ForgeSettings,
   forgeKinds,
   forgeLeaves,
+  isAmong,
+  type LfsObject,
   type OddRows,
+  type PlaceColumns,
   type ReadMode,
   type RepositoryNames,
   type Unowned,
   unownedReasons,
 } from './messages.ts';
 export { probeForge, sqliteFileOf } from './open.ts';
-export { type Claim, claimsIn, isAmong, type PlaceColumns } from './places.ts';
 export { ForgeReader } from './reader.ts';

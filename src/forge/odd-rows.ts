@@ -10,8 +10,7 @@ import { statSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { nameFault, ownerKey } from '../quota/index.ts';
 import { type AboutRow, mostCharacters, type SizeJudge } from './database.ts';
-import type { ForgeOwner, OddRow, OddRows } from './messages.ts';
-import { firstRowOf } from './places.ts';
+import { type ForgeOwner, firstRowOf, type OddRow, type OddRows } from './messages.ts';
 
 /** Limit of the listed rows; the others are counted. */
 const mostNamed = 1000;

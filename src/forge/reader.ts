@@ -9,12 +9,12 @@ import { messageOf } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { within } from '../within.ts';
 import { ForgeFault } from './database.ts';
-import type { LfsObject } from './lfs-objects.ts';
 import {
   type Answer,
   type Chunk,
   type ForgeOwner,
   type ForgeSettings,
+  type LfsObject,
   type OwnerKey,
   type ReadMode,
   type Request,

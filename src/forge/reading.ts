@@ -12,17 +12,20 @@ import type { ForgeSchema, PartSums } from './forge-schema.ts';
 import type { RowSum, RowSums } from './loss-guard.ts';
 import {
   type Chunk,
+  type Claim,
+  claimsIn,
   type FigureDrift,
   type ForgeLeaf,
   type ForgeOwner,
   forgeLeaves,
+  isAmong,
+  placeColumns,
   type RepositoryNames,
   repositoryHash,
   unitNames,
 } from './messages.ts';
 import { RowJudge } from './odd-rows.ts';
 import { tableNames } from './open.ts';
-import { type Claim, claimsIn, isAmong, placeColumns } from './places.ts';
 
 /** Limit of the changed names that are handled one by one. */
 const mostChangedNames = 10_000;

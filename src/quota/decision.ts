@@ -3,8 +3,7 @@
  * is still on the disk.
  */
 
-import type { Grace, Graces } from './grace.ts';
-import type { ActiveAllowance, BoundScope, QuotaSettings, Standing } from './policy.ts';
+import type { ActiveAllowance, BoundScope, Grace, Graces, QuotaSettings, Standing } from './policy.ts';
 import type { RuleSubject, Subject, Usage } from './subjects.ts';
 
 /** Bytes that uploads have reserved and that are not measured yet. They count as used. */

@@ -35,14 +35,6 @@ export {
   type Explanation,
   explain,
 } from './explain.ts';
-export {
-  type Grace,
-  type GraceMost,
-  type Graces,
-  graceMostText,
-  parseGraceMost,
-  type RunningGrace,
-} from './grace.ts';
 export { reachedThreshold } from './judged.ts';
 export { type AskedHere, type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export {
@@ -58,14 +50,20 @@ export {
   boundScopes,
   type CompiledGroup,
   compileGroup,
+  type Grace,
+  type GraceMost,
+  type Graces,
   type Group,
+  graceMostText,
   hasBounds,
   isOfIncoming,
   limitFault,
+  parseGraceMost,
   type QuotaSettings,
   type Rule,
   type RuleMode,
   type RuleScope,
+  type RunningGrace,
   ruleModes,
   ruleScopes,
   type Standing,

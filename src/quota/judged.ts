@@ -20,11 +20,13 @@ import type {
   RuledRefused,
   Stored,
 } from './decision.ts';
-import { type Grace, type Graces, graceOf } from './grace.ts';
 import {
   type BoundScope,
   builtinGroup,
   type CompiledRule,
+  type Grace,
+  type Graces,
+  graceOf,
   isOfIncoming,
   type JudgedGroup,
   type QuotaSettings,

@@ -7,13 +7,13 @@
  */
 
 import { printable } from '../text.ts';
-import { isNoMoreGrace } from './grace.ts';
 import {
   type CompiledGroup,
   type CompiledRule,
   compileGroup,
   type Group,
   groupsInMode,
+  isNoMoreGrace,
   type QuotaSettings,
 } from './policy.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';

@@ -10,15 +10,16 @@ import {
   type RuledAllowed,
   type RuledRefused,
 } from './decision.ts';
-import { type RunningGrace, termsOf } from './grace.ts';
 import { decisionBy, groupsAt, isEnforced, type Judging, judgingOf, ownerJudge } from './judged.ts';
 import {
   type ActiveAllowance,
   type CompiledGroup,
   type CompiledRule,
   type QuotaSettings,
+  type RunningGrace,
   raisedGroup,
   type Standing,
+  termsOf,
 } from './policy.ts';
 import { noUsage, subjects, type Usage } from './subjects.ts';
 

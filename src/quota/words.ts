@@ -2,9 +2,8 @@
 
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text.ts';
 import type { Decision, DiskFull, FullDisk, Garbage, IncomingFile, RuledRefused } from './decision.ts';
-import type { Grace } from './grace.ts';
 import { reachedThreshold } from './judged.ts';
-import type { ActiveAllowance, QuotaSettings } from './policy.ts';
+import type { ActiveAllowance, Grace, QuotaSettings } from './policy.ts';
 import { leafMask, leafMaskOf, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 export type Refusal = Extract<Decision, { readonly allowed: false }> | DiskFull;

@@ -10,14 +10,20 @@ import {
   type ForgeSchema,
   membersById,
   type NeededColumns,
+  objectIn,
   PartSums,
   type PlacedRepository,
   type RowOwners,
   readObjects,
 } from '../forge-schema.ts';
-import { type LfsObject, mostLfsObjects, objectIn } from '../lfs-objects.ts';
-import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
-import type { Claim } from '../places.ts';
+import {
+  type Claim,
+  type ForgeMembers,
+  type ForgeOwner,
+  type LfsObject,
+  mostLfsObjects,
+  type OwnerLevel,
+} from '../messages.ts';
 import { eachReplica, replicatedPlace } from './praefect.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
