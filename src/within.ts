@@ -1,3 +1,5 @@
+import { SoftquotaError } from './errors.ts';
+
 /**
  * Waits for an answer for at most so many milliseconds, then returns `late` and ignores the answer. Rejects
  * as the answer does. If the process itself was blocked for longer, an answer that arrived meanwhile counts.
@@ -14,6 +16,28 @@ export async function within<Answer, Late>(
     return await Promise.race([answer, over]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Limits the time of several waits together; the time between them does not count. */
+export class Deadline {
+  #leftMs: number;
+
+  constructor(ms: number) {
+    this.#leftMs = ms;
+  }
+
+  /** Rejects with `store_away` if the answer is late. The late answer is ignored. */
+  async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
+    const begun = performance.now();
+    const late = Symbol('late');
+    try {
+      const found = await within<T, typeof late>(answer, Math.max(this.#leftMs, 0), late);
+      if (found === late) throw new SoftquotaError('store_away', refusal);
+      return found;
+    } finally {
+      this.#leftMs -= performance.now() - begun;
+    }
   }
 }
 

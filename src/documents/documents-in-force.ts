@@ -3,7 +3,7 @@
 import type { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import type { Work } from '../slices.ts';
-import type { Changes, DocumentRecord } from '../store/index.ts';
+import type { Changes, DocumentNames, DocumentRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
 
 /**
@@ -48,6 +48,11 @@ export interface Snapshot {
 
 type DocumentsByKind = Map<string, Map<string, unknown>>;
 
+interface ChangedDocuments {
+  readonly documents: DocumentRecord[];
+  readonly goneDocuments: DocumentNames[];
+}
+
 /** Returns the documents of a kind. Their type is safe, since `put` or the kind's schema has checked it. */
 function documentsOf<T>(documents: DocumentsByKind, kind: Kind<T>): Map<string, T>;
 function documentsOf(documents: DocumentsByKind, kind: Kind<unknown>): Map<string, unknown> {
@@ -71,18 +76,19 @@ export class ChangeSet implements Snapshot {
     return [...this.#changed.values()].every(documents => documents.size === 0);
   }
 
-  /** Makes the records to write to the store. */
-  *records(): Work<Required<Pick<Changes, 'documents' | 'goneDocuments'>>> {
-    const documents: DocumentRecord[] = [];
-    const goneDocuments: { kind: string; key: string }[] = [];
+  /** Makes the records to write to the store, by durability. */
+  *records(kinds: ReadonlyMap<string, Kind<unknown>>): Work<Readonly<Record<Durability, ChangedDocuments>>> {
+    const none = (): ChangedDocuments => ({ documents: [], goneDocuments: [] });
+    const records = { versioned: none(), volatile: none() };
     for (const [kind, changed] of this.#changed) {
+      const { documents, goneDocuments } = records[kinds.get(kind)?.durability ?? 'versioned'];
       for (const [key, document] of changed) {
         if (document === null) goneDocuments.push({ kind, key });
         else documents.push({ kind, key, text: JSON.stringify(document) });
         yield;
       }
     }
-    return { documents, goneDocuments };
+    return records;
   }
 
   get<T>(kind: Kind<T>, key: string): T | undefined {

@@ -6,7 +6,7 @@
  * Transactions run one after the other, in the order of the calls.
  */
 
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import { runToEnd, type Work, workInSlices } from '../slices.ts';
 import {
   type DocumentNames,
@@ -20,22 +20,24 @@ import {
   type VolatileChange,
   type WriteBehind,
 } from '../store/index.ts';
+import { Deadline } from '../within.ts';
 import { type Author, auditEvents } from './audit-log.ts';
 import { type ChangeSet, DocumentsInForce, type Kind, type Snapshot } from './documents-in-force.ts';
 import type { EventLog } from './event-log.ts';
 import { Lineage } from './lineage.ts';
 import type { OwnerRegistry, Owners } from './owner-registry.ts';
-import {
-  Deadline,
-  deadlineMs,
-  madeInPart,
-  notBegun,
-  notHereYet,
-  type SharedDocuments,
-  split,
-  unknown,
-} from './shared-documents.ts';
 import { Transaction } from './transaction.ts';
+
+/** The store that transactions are written to first if several hosts share the documents. */
+export interface SharedDocuments {
+  /** Returns the position after the change; null: another change was first. Rejects with `store_away`. */
+  commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null>;
+  writeVolatile(change: VolatileChange): Promise<void>;
+  /** Resolves once all changes of other hosts up to now are in force here. Rejects with `store_away`. */
+  catchUp(): Promise<void>;
+  /** Takes a lease for some seconds. False: another host has it. Rejects with `store_away`. */
+  takeLease(name: string): Promise<boolean>;
+}
 
 interface DocumentsOptions {
   readonly owners: OwnerRegistry;
@@ -66,13 +68,25 @@ interface Draft<T> {
   readonly result: T;
   readonly transaction: Transaction;
   /** The records to write; null: none. */
-  readonly records: PolicyChange | null;
+  readonly records: {
+    readonly versioned: Required<PolicyChange>;
+    readonly volatile: Required<VolatileChange>;
+  } | null;
   /** The position of the documents that it is drafted on. */
   readonly basis: Position | null;
 }
 
 /** Most drafts of one transaction. Each change of another host in between needs a new draft. */
 const mostTries = 20;
+/** Milliseconds that a transaction waits for the shared store: clients have an answer in two seconds. */
+const deadlineMs = 1700;
+
+const notBegun = 'the shared store did not answer in time: nothing was changed. Try again';
+const unknown =
+  'the shared store did not answer in time: it is not known whether the change was made. It may come into force within ' +
+  'moments; it is safe to send it again';
+const notHereYet =
+  'the change is stored, but not yet in force on this host; it comes into force here within moments';
 
 export class Documents {
   readonly #options: DocumentsOptions;
@@ -215,10 +229,11 @@ export class Documents {
     const result = await change(transaction);
     const basis = this.#position;
     if (transaction.isEmpty) return { result, transaction, records: null, basis };
-    const around = { owners: this.#options.owners, snapshot: this.#inForce, kinds: this.#inForce.kinds };
+    const { kinds } = this.#inForce;
+    const around = { owners: this.#options.owners, snapshot: this.#inForce, kinds };
     const events = await workInSlices(auditEvents(transaction, by, at, around));
-    const records = { ...(await workInSlices(transaction.records())), events };
-    return { result, transaction, records, basis };
+    const { versioned, volatile } = await workInSlices(transaction.records(kinds));
+    return { result, transaction, records: { versioned: { ...versioned, events }, volatile }, basis };
   }
 
   /** Does work on the documents in force; null: they have changed meanwhile. */
@@ -236,21 +251,23 @@ export class Documents {
   /** Writes a draft, and puts it in force; false: another host was first, so it has to be drafted again. */
   async #commit({ transaction, records, basis }: Draft<unknown>, deadline: Deadline): Promise<boolean> {
     if (records === null) return true;
-    const isVersioned = transaction.isVersioned(this.#inForce.kinds);
+    const { versioned, volatile } = records;
+    const isVersioned = transaction.owners.size > 0 || hasDocuments(versioned);
     if (this.#shared === null) {
-      await this.#commitHere(records, isVersioned ? basis : null);
-      this.#apply(transaction.changes, records, isVersioned);
+      const documents = [...versioned.documents, ...volatile.documents];
+      const goneDocuments = [...versioned.goneDocuments, ...volatile.goneDocuments];
+      await this.#commitHere({ ...versioned, documents, goneDocuments }, isVersioned ? basis : null);
+      this.#apply(transaction.changes, versioned, isVersioned);
       return true;
     }
-    const { versioned, volatile } = split(records, kind => this.isVolatile(kind));
     const isDone = !isVersioned || (await this.#commitShared(this.#shared, versioned, basis, deadline));
     if (!isDone) return false;
-    if (volatile !== null) {
+    if (hasDocuments(volatile)) {
       const writing = deadline.wait(this.#shared.writeVolatile(volatile), unknown);
       await (isVersioned ? writing.catch(madeInPart) : writing);
       this.applyVolatile(volatile);
     }
-    if (!isVersioned) this.#options.eventLog.enqueue({ events: records.events ?? [] });
+    if (!isVersioned) this.#options.eventLog.enqueue({ events: versioned.events });
     return true;
   }
 
@@ -344,4 +361,14 @@ async function attempted<T>(attempt: () => Promise<{ readonly done: T } | null>)
     if (outcome !== null) return outcome.done;
   }
   throw new SoftquotaError('store_away', 'others change the policy all the time: try again');
+}
+
+function hasDocuments({ documents, goneDocuments }: Required<VolatileChange>): boolean {
+  return documents.length + goneDocuments.length > 0;
+}
+
+/** Says of a change whose part for the policy was made that the rest may be missing. */
+function madeInPart(error: unknown): never {
+  const rest = 'the policy was changed; sessions, last uses and the like that belong to it perhaps not';
+  throw new SoftquotaError('store_away', `${rest}: ${messageOf(error)}`, { cause: error });
 }

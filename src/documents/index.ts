@@ -8,10 +8,9 @@
  */
 
 export type { Author, PolicyEvent } from './audit-log.ts';
-export { type Applied, Documents } from './documents.ts';
+export { type Applied, Documents, type SharedDocuments } from './documents.ts';
 export { ChangeSet, DocumentsInForce, type Kind, type Snapshot } from './documents-in-force.ts';
 export { EventIds, EventLog, type EventStore } from './event-log.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';
 export { DocumentReplica } from './replica.ts';
-export type { SharedDocuments } from './shared-documents.ts';
 export type { AuditContext, Transaction } from './transaction.ts';

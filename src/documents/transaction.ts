@@ -3,7 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
-import type { Changes, OwnerRecord } from '../store/index.ts';
+import type { OwnerRecord, PolicyRecords, VolatileChange } from '../store/index.ts';
 import { printable } from '../text.ts';
 import type { ChangeSet, Kind } from './documents-in-force.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
@@ -107,15 +107,6 @@ export class Transaction {
     this.context = context;
   }
 
-  /** Tells whether owners or versioned documents change. */
-  isVersioned(kinds: ReadonlyMap<string, Kind<unknown>>): boolean {
-    const changed = [...this.changes.changed];
-    return (
-      this.#owners.size > 0 ||
-      changed.some(([name, documents]) => documents.size > 0 && kinds.get(name)?.durability === 'versioned')
-    );
-  }
-
   get isEmpty(): boolean {
     return this.changes.isEmpty && this.#owners.size === 0 && this.context === null;
   }
@@ -125,8 +116,10 @@ export class Transaction {
     return this.#owners;
   }
 
-  /** Makes the records to write to the store. */
-  *records(): Work<Changes> {
+  /** Makes the records to write to the store, the volatile documents apart. */
+  *records(
+    kinds: ReadonlyMap<string, Kind<unknown>>,
+  ): Work<{ readonly versioned: PolicyRecords; readonly volatile: Required<VolatileChange> }> {
     const owners: OwnerRecord[] = [];
     const goneOwners: string[] = [];
     for (const [key, owner] of this.#owners) {
@@ -134,7 +127,8 @@ export class Transaction {
       else owners.push(owner);
       yield;
     }
-    return { ...(yield* this.changes.records()), owners, goneOwners };
+    const { versioned, volatile } = yield* this.changes.records(kinds);
+    return { versioned: { ...versioned, owners, goneOwners }, volatile };
   }
 }
 

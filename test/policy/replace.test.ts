@@ -120,7 +120,7 @@ t.test('only what differs is written', async t => {
     ],
     groups: [{ name: 'free', rules: ['one', 'two'], ownerIds: [1, 3, 4] }],
   });
-  const { documents = [], goneDocuments = [] } = runToEnd(changes.records());
+  const { documents, goneDocuments } = runToEnd(changes.records(store.kinds)).versioned;
   t.strictSame(
     documents.map(({ kind, key }) => `${kind} ${key}`),
     ['rule two', 'assignment 4'],
