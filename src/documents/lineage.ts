@@ -25,9 +25,7 @@ export class Lineage {
     if (replicated === null) return;
     const { version, mark, lineage } = replicated;
     const kept = lineage?.versions.filter(one => one.version <= version) ?? [];
-    const after = kept.findLastIndex((one, at) => one.version !== version - (kept.length - 1 - at));
-    const line = kept.slice(after + 1);
-    this.#versions = line.at(-1)?.mark === mark ? line : [{ version, mark }];
+    this.#versions = kept.at(-1)?.mark === mark ? kept : [{ version, mark }];
   }
 
   /** Adds positions; returns the last one in the form for the store. */
