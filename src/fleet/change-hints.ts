@@ -6,6 +6,7 @@
  */
 
 import { z } from 'zod';
+import { SerialQueue } from '../serial-queue.ts';
 import type { SharedStore } from '../store/index.ts';
 
 interface ChangeHintsOptions {
@@ -30,9 +31,9 @@ const changed = z.strictObject({
 
 export class ChangeHints {
   readonly #options: ChangeHintsOptions;
-  /** The messages that are sent next. */
+  /** Paths whose messages are not sent yet. */
   readonly #waiting = new Set<string>();
-  #isSaying = false;
+  readonly #messages = new SerialQueue();
 
   constructor(options: ChangeHintsOptions) {
     this.#options = options;
@@ -45,22 +46,17 @@ export class ChangeHints {
   }
 
   passOn(path: string): void {
-    if (this.#waiting.size < mostWaiting) this.#waiting.add(JSON.stringify({ is: 'changed', path }));
-    if (!this.#isSaying) void this.#say();
+    if (this.#waiting.size >= mostWaiting || this.#waiting.has(path)) return;
+    this.#waiting.add(path);
+    const send = async () => {
+      if (this.#waiting.delete(path)) await this.#options.store.say(JSON.stringify({ is: 'changed', path }));
+    };
+    // The next sweep finds changes whose hint is lost.
+    this.#messages.run(send).catch(() => {});
   }
 
   close(): void {
     this.#waiting.clear();
-  }
-
-  async #say(): Promise<void> {
-    this.#isSaying = true;
-    for (const text of this.#waiting) {
-      this.#waiting.delete(text);
-      // The next sweep finds changes whose hint is lost.
-      await this.#options.store.say(text).catch(() => {});
-    }
-    this.#isSaying = false;
   }
 }
 

@@ -25,10 +25,12 @@ t.test('the same path is said once while others are on their way, and no more th
   const saying: string[] = [];
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const changeHints = new ChangeHints({
     store: {
       say: async text => {
         saying.push(JSON.parse(text).path);
+        begin();
         await gate;
         if (saying.length === 1001) end();
         throw new Error('nobody hears it');
@@ -37,6 +39,7 @@ t.test('the same path is said once while others are on their way, and no more th
     heard: () => {},
   });
   changeHints.passOn('first');
+  await begun;
   for (let round = 0; round < 3; round++) {
     for (let at = 0; at < 2000; at++) changeHints.passOn(`${at}`);
   }
