@@ -1,15 +1,8 @@
 /** Kinds of values that name places on a network, and mailboxes. */
 
 import { BlockList, isIP } from 'node:net';
+import { isHost, redisAddressIn } from '../network.ts';
 import { listOf, matching, textKind, type ValueType } from './kinds.ts';
-
-const hostName =
-  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
-
-/** Dots and digits alone are a mistyped address, never a name. */
-function isHost(text: string): boolean {
-  return (hostName.test(text) && !/^[\d.]+$/.test(text)) || isIP(text) !== 0;
-}
 
 export const listenAddress: ValueType<string> = matching(
   isHost,
@@ -59,36 +52,12 @@ export const webAddress: ValueType<string> = {
   print: text => text,
 };
 
-const storeUrl =
-  /^(?<scheme>rediss?|redis\+sentinel):\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
-/** The parts that may follow the hosts, by scheme: a database, or a master and a database. */
-const storeRests: Readonly<Record<string, RegExp>> = {
-  redis: /^(?:\/\d{0,5})?$/,
-  rediss: /^(?:\/\d{0,5})?$/,
-  'redis+sentinel': /^\/[^/]+(?:\/\d{0,5})?$/,
-};
-
 /** Address of the shared store. The password in it must not be shown: see `maskPassword`. */
 export const storeAddress: ValueType<string> = textKind(text => {
   if (/^redis\+cluster:/i.test(text))
     return 'a Redis Cluster, which softquota cannot use any more (docs/redis.md)';
-  return isStoreAddress(text) ? null : 'not an address of a store';
+  return redisAddressIn(text) === null ? 'not an address of a store' : null;
 }, 'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, or redis+sentinel://H1:P,H2:P/MASTER/0, each with USER:PASSWORD@, percent-encoded, before the host where needed');
-
-function isStoreAddress(text: string): boolean {
-  const { scheme = '', hosts = '', rest = '' } = storeUrl.exec(text)?.groups ?? {};
-  const list = hosts.split(',');
-  if (list.length > 1 && !scheme.includes('+')) return false;
-  return list.every(isHostAndPort) && (storeRests[scheme.toLowerCase()]?.test(rest) ?? false);
-}
-
-function isHostAndPort(text: string): boolean {
-  const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text);
-  if (match === null) return false;
-  const [, bracketed, plain, port] = match;
-  const good = bracketed === undefined ? isHost(plain ?? '') : isIP(bracketed) === 6;
-  return good && (port === undefined || (Number(port) >= 1 && Number(port) <= 65_535));
-}
 
 const masked = '********';
 

@@ -108,6 +108,8 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
       'redis://',
       'redis://a b',
       'redis://p@ss@a',
+      'redis://:p%@a',
+      'redis+sentinel://s1/m/0/1',
     ],
   ],
   'storage.repos.VISIBILITY': [

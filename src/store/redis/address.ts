@@ -1,70 +1,8 @@
-/** Reads the address of a Redis, and makes a client that connects again and again. */
+/** Makes a client of a Redis that connects again and again. */
 
 import { isIP } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
-import { SoftquotaError } from '../../errors.ts';
-
-interface ServerAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface RedisAddress {
-  /** The servers; with Sentinels these, which know where the master is. */
-  readonly places: readonly ServerAddress[];
-  readonly tls: boolean;
-  /** The name of the master that the Sentinels watch; null without Sentinels. */
-  readonly master: string | null;
-  readonly database: number;
-  /** Empty: the user that Redis calls `default`. */
-  readonly user: string;
-  /** Null: there is none. */
-  readonly password: string | null;
-}
-
-const form =
-  /^(?<scheme>rediss?|redis\+sentinel):\/\/(?:(?<user>[^\s:@/?#]*)(?::(?<password>[^\s@/?#]*))?@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
-
-/** Reads `[store] HOST`; throws `configuration` if it is no address. */
-export function redisAddressOf(text: string): RedisAddress {
-  const groups = form.exec(text)?.groups;
-  if (groups === undefined) throw noAddress();
-  const { scheme = '', user = '', password, hosts = '', rest = '' } = groups;
-  const [first = '', second] = rest.split('/').slice(1);
-  const isSentinel = scheme.toLowerCase() === 'redis+sentinel';
-  return {
-    places: hosts.split(',').map(place => placeOf(place, isSentinel ? 26_379 : 6379)),
-    tls: scheme.toLowerCase() === 'rediss',
-    master: isSentinel ? decoded(first) : null,
-    database: Number((isSentinel ? second : first) || 0),
-    user: decoded(user),
-    password: password === undefined ? null : decoded(password),
-  };
-}
-
-function placeOf(text: string, usualPort: number): ServerAddress {
-  const [, bracketed, plain = '', port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  if (host === '') throw noAddress();
-  return { host, port: port === undefined ? usualPort : Number(port) };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw noAddress();
-  }
-}
-
-/** The error for an invalid address, without its text, which may hold a password. */
-function noAddress(): SoftquotaError {
-  return new SoftquotaError(
-    'configuration',
-    'the address of the store cannot be understood. Write redis://HOST:PORT/DATABASE, rediss:// for TLS, ' +
-      'or redis+sentinel://H1:P,H2:P/MASTER/0, each with USER:PASSWORD@, percent-encoded, before the host where needed',
-  );
-}
+import type { RedisAddress } from '../../network.ts';
 
 /** The address as people read it, without user and password. */
 export function addressName({ places, master }: RedisAddress): string {

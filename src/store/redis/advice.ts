@@ -1,8 +1,8 @@
 /** Advice to the administrator of a Redis, so that it does not lose data. */
 
 import type { Redis } from 'ioredis';
+import type { RedisAddress } from '../../network.ts';
 import type { ServerAdvice } from '../shared.ts';
-import type { RedisAddress } from './address.ts';
 import { pairs } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { replyCode } from './faults.ts';

@@ -9,8 +9,9 @@
 import type { Redis } from 'ioredis';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { type RedisAddress, redisAddressIn } from '../../network.ts';
 import { mostKeptEvents } from '../record-store.ts';
-import { addressName, clientFor, type RedisAddress, redisAddressOf } from './address.ts';
+import { addressName, clientFor } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
 import { type Keys, redisKeys } from './keys.ts';
 
@@ -252,7 +253,8 @@ export function createContext(settings: RedisSettings, examine: Examine, ready: 
       '[store] PREFIX: expected are letters, digits, "_" and "-", at least one',
     );
   }
-  const address = redisAddressOf(settings.address);
+  const address = redisAddressIn(settings.address);
+  if (address === null) throw new SoftquotaError('configuration', '[store] HOST: not an address of a store');
   const keys = redisKeys(prefix);
   const where = addressName(address);
   const fence: RedisContext['fence'] = { current: null };
