@@ -1,72 +1,15 @@
 /**
- * Writes and reads the share of an owner on a host as text: as JSON, and as words that people and programs
- * read.
+ * Writes and reads the share of an owner on a host as words that people and programs read.
  *
  * It is checked by hand, since the store's thread needs zod for nothing else, and zod takes longer to load
  * than all the rest of that thread.
  */
 
 import { hash } from 'node:crypto';
-import { messageOf, SoftquotaError } from '../errors.ts';
 import { isLeaf, type Leaf, leaves } from '../quota/index.ts';
-import { printable } from '../text.ts';
 import type { LargeUnit, ShareRecord } from './record-store.ts';
 
-/** A share without its owner and host. */
-type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
 type Sizes = Partial<Record<Leaf, number>>;
-
-/** Writes a share as JSON, without its owner and host. Throws `invalid` if it is no share. */
-export function textOfShare({ ownerKey, host, ...share }: ShareRecord): string {
-  try {
-    return JSON.stringify(contentIn(share));
-  } catch (error) {
-    const whose = `the share of ${printable(ownerKey)} on ${printable(host)}`;
-    throw new SoftquotaError('invalid', `${whose}: ${messageOf(error)}`);
-  }
-}
-
-/** Reads what `textOfShare` wrote; throws for any other text. */
-export function shareIn(ownerKey: string, host: string, text: string): ShareRecord {
-  return { ownerKey, host, ...contentIn(JSON.parse(text)) };
-}
-
-/** The known fields of the JSON. `largest`: only rows of earlier versions have it. */
-const contentFields = ['bytes', 'unreachable', 'units', 'largest', 'partial', 'measuredAt'];
-
-function contentIn(read: unknown): ShareContent {
-  const share = fieldsOf(read, 'a share');
-  const other = Object.keys(share).find(field => !contentFields.includes(field));
-  if (other !== undefined) throw new TypeError(`a share: ${other} is no field of it`);
-  const { unreachable, partial, measuredAt } = share;
-  if (typeof partial !== 'boolean') throw new TypeError('partial: expected true or false');
-  return {
-    bytes: sizesIn(share.bytes, 'bytes'),
-    ...(unreachable === undefined ? {} : { unreachable: sizesIn(unreachable, 'unreachable') }),
-    units: sizeIn(share.units, 'units'),
-    partial,
-    measuredAt: measuredAt === null ? null : wholeValue(measuredAt, 'measuredAt'),
-  };
-}
-
-function sizesIn(read: unknown, name: string): ShareContent['bytes'] {
-  const sizes: Sizes = {};
-  for (const [leaf, size] of Object.entries(fieldsOf(read, name)))
-    sizes[leafValue(leaf)] = sizeIn(size, `${name}.${leaf}`);
-  return sizes;
-}
-
-function sizeIn(value: unknown, name: string): number {
-  const size = wholeValue(value, name);
-  if (size < 0) throw new TypeError(`${name}: expected 0 or more, not ${size}`);
-  return size;
-}
-
-function fieldsOf(read: unknown, name: string): Readonly<Record<string, unknown>> {
-  if (typeof read !== 'object' || read === null || Array.isArray(read))
-    throw new TypeError(`${name}: expected an object`);
-  return { ...read };
-}
 
 function wholeValue(value: unknown, name: string): number {
   if (!Number.isSafeInteger(value)) throw new TypeError(`${name} is no whole number`);
@@ -86,9 +29,9 @@ const leavesByName = new Map(leaves.map(leaf => [leaf.slice(leafPrefix.length), 
 
 /**
  * Writes a share as "git:lfs=45 units=1 measured=TIME largest=NUMBER": bytes by leaf; NUMBER is a hash of the
- * largest units.
+ * largest units, if they are given.
  */
-export function usageText(share: ShareRecord, largest: readonly LargeUnit[]): string {
+export function usageText(share: ShareRecord, largest?: readonly LargeUnit[]): string {
   const { bytes, unreachable = {}, units, partial, measuredAt } = share;
   const sizes = (prefix: string, of: ShareRecord['bytes']) =>
     leaves.flatMap(leaf =>
@@ -100,8 +43,12 @@ export function usageText(share: ShareRecord, largest: readonly LargeUnit[]): st
     `units=${units}`,
     ...(partial ? ['partial=1'] : []),
     ...(measuredAt === null ? [] : [`measured=${measuredAt}`]),
-    `largest=${hash('md5', JSON.stringify(largest), 'buffer').readUInt32LE()}`,
+    ...(largest === undefined ? [] : [`largest=${hashOf(largest)}`]),
   ].join(' ');
+}
+
+function hashOf(largest: readonly LargeUnit[]): number {
+  return hash('md5', JSON.stringify(largest), 'buffer').readUInt32LE();
 }
 
 /** Reads what `usageText` wrote; throws for any other text. */

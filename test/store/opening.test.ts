@@ -12,7 +12,7 @@ import { batch, batchIn } from './batches.ts';
 import { refusedWriter, writerProgram } from './killing.ts';
 import { allIn } from './model.ts';
 import { backToVersion8 } from './older.ts';
-import { unit } from './records.ts';
+import { share, unit } from './records.ts';
 import { begin, fingerprint, open, sample } from './samples.ts';
 
 t.test('a directory or a pipe in its place is refused', async t => {
@@ -143,6 +143,25 @@ t.test('a store of the first release is brought up to date, and keeps all that w
     t.strictSame(await store.unitSources.load(), []);
     await store.close();
   }
+});
+
+t.test('shares that an older version wrote stay when the store is brought up to date', async t => {
+  const file = await sample(t);
+  const sizes = { 'size:git:lfs': 45, 'size:repos:private': Number.MAX_SAFE_INTEGER };
+  const shares = [
+    share('alice', 'one', { bytes: sizes, unreachable: { 'size:repos:private': 3 }, partial: true }),
+    share('bob', 'one', { bytes: {}, units: 0, measuredAt: null }),
+  ];
+  const old = new DatabaseSync(file);
+  old.exec(backToVersion8);
+  const put = old.prepare('INSERT INTO shares VALUES (?, ?, ?)');
+  for (const { ownerKey, host, ...rest } of shares) {
+    put.run(...[ownerKey, host, JSON.stringify(rest)].map(text => Buffer.from(text)));
+  }
+  old.close();
+  const store = await open(file);
+  t.teardown(() => store.close());
+  t.strictSame((await allIn(store)).shares, shares);
 });
 
 t.test('an older store that cannot be brought up to date is left as it is', async t => {

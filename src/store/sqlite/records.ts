@@ -6,6 +6,8 @@
  */
 
 import type { DatabaseSync } from 'node:sqlite';
+import { messageOf, SoftquotaError } from '../../errors.ts';
+import { printable } from '../../text.ts';
 import { encodeWtf8 } from '../../wtf8.ts';
 import {
   type DocumentRecord,
@@ -20,7 +22,7 @@ import {
   type Position,
   type ShareRecord,
 } from '../record-store.ts';
-import { shareIn, textOfShare } from '../share.ts';
+import { leafValue, usageIn, usageText } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
 import { type ColumnsOf, column, orNull, type QueryValues, Table } from './rows.ts';
 
@@ -90,7 +92,7 @@ export function recordsIn(db: DatabaseSync, file: string) {
     for (const delta of changes.deltas ?? []) deltas.put(delta);
     for (const owner of changes.owners ?? []) owners.put(owner);
     for (const document of changes.documents ?? []) documents.put(document);
-    for (const share of changes.shares ?? []) shares.put({ ...share, text: textOfShare(share) });
+    for (const share of changes.shares ?? []) shares.put(rowOfShare(share));
     for (const root of changes.roots ?? []) roots.put(root);
     if (changes.replicated) {
       adopted.put(changes.replicated);
@@ -110,7 +112,7 @@ export function recordsIn(db: DatabaseSync, file: string) {
       deltas: deltas.query('ORDER BY seq'),
       owners: owners.query(),
       documents: documents.query(),
-      shares: shares.query('', row => shareIn(row.ownerKey, row.host, row.text)),
+      shares: shares.query('', row => usageIn(row.ownerKey, row.host, row.text)),
       positions: adopted.query(),
       versions: lineage.query('ORDER BY version'),
       roots: roots.query(),
@@ -136,6 +138,20 @@ function rowOfUnit(unit: UnitRecord): UnitRow {
 function unitOf({ reachable, unreachable, ...unit }: UnitRow): UnitRecord {
   const reach = { reachableBytes: reachable, unreachableBytes: unreachable };
   return { ...unit, name: unit.name ?? unit.id, ...(unreachable > 0 ? { reach } : {}) };
+}
+
+/** Throws `invalid` if what it writes could not be read. */
+function rowOfShare(share: ShareRecord): ShareRow {
+  const { ownerKey, host, bytes, unreachable } = share;
+  const text = usageText(share);
+  try {
+    for (const leaf of Object.keys({ ...bytes, ...unreachable })) leafValue(leaf);
+    usageIn(ownerKey, host, text);
+  } catch (error) {
+    const whose = `the share of ${printable(ownerKey)} on ${printable(host)}`;
+    throw new SoftquotaError('invalid', `${whose}: ${messageOf(error)}`);
+  }
+  return { ownerKey, host, text };
 }
 
 const newestFirst = 'ORDER BY at DESC, id DESC LIMIT :limit';

@@ -15,7 +15,7 @@ import { leaves } from '../../quota/index.ts';
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 10;
+export const schemaVersion = 11;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -134,7 +134,7 @@ CREATE TABLE levels (
 CREATE TABLE shares (
   owner_key BLOB NOT NULL,
   host BLOB NOT NULL,
-  text BLOB NOT NULL, -- JSON, see share.ts
+  text BLOB NOT NULL, -- words, see share.ts
   PRIMARY KEY (owner_key, host)
 ) STRICT, WITHOUT ROWID;
 
@@ -177,6 +177,18 @@ CREATE TABLE sweep (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** Makes words of shares that were written as JSON. */
+const wordsOfShares = `
+UPDATE shares SET text = CAST(concat_ws(' ',
+  (SELECT group_concat(substr(key, 6) || '=' || value, ' ') FROM json_each(CAST(text AS TEXT), '$.bytes')),
+  (SELECT group_concat('unreachable:' || substr(key, 6) || '=' || value, ' ')
+    FROM json_each(CAST(text AS TEXT), '$.unreachable')),
+  'units=' || (CAST(text AS TEXT) ->> 'units'),
+  'partial=' || (CAST(text AS TEXT) ->> 'partial'),
+  'measured=' || (CAST(text AS TEXT) ->> 'measuredAt')
+) AS BLOB);
+`;
+
 /** The version of the first release. */
 export const oldestVersion = 8;
 
@@ -190,6 +202,7 @@ INSERT INTO lineage_now (version, mark) SELECT version, mark FROM lineage;
 DROP TABLE lineage;
 ALTER TABLE lineage_now RENAME TO lineage;`,
   ],
+  [10, wordsOfShares],
 ]);
 
 /** Returns the statements that upgrade a store from that version; empty if it is up to date. */
