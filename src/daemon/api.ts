@@ -150,7 +150,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         unpublished: refusals.trouble,
         unmanagedPushes: unmanagedPushes(),
         unaskedLimits: unaskedLimits(),
-        worker: worker.observed(config),
+        worker: { ...worker.presence(config), ...(await worker.space.observed()) },
         notices: asked.notices.places(),
         configWrittenAt: await current.writtenSince(),
         configRefused: current.refused,
@@ -167,7 +167,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     strays: () => measuring.pushes.strays,
     worker: () => ({
       running: worker.isHere,
-      version: worker.observed(current.config).state?.version ?? null,
+      version: worker.presence(current.config).state?.version ?? null,
     }),
     unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),
     backup: () => backupOf(ledger, host),

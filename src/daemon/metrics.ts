@@ -117,15 +117,16 @@ const deadlineMs = 1000;
 type Moment = Awaited<ReturnType<typeof daemonState>>;
 
 async function daemonState(parts: MeteredParts) {
-  const { ledger, totals, measuring, forge } = parts;
-  const [figures, disks, origins] = await Promise.all([
+  const { ledger, totals, measuring, forge, worker } = parts;
+  const [figures, disks, origins, repositories] = await Promise.all([
     totals.lately(),
     measuring.scanner.disks(deadlineMs),
     ledger.units.origins(),
+    worker.space.observed(),
   ]);
   // `read` is null if there is no forge.
   const read = forge?.observed() ?? null;
-  return { ...parts, figures, disks, origins, read, observed: measuring.observed() };
+  return { ...parts, figures, disks, origins, repositories, read, observed: measuring.observed() };
 }
 
 type Sample = readonly [...labels: string[], figure: number];
@@ -281,7 +282,7 @@ export const metricSpecs = {
   ),
   softquota_unreachable_bytes: gauge(
     'Bytes in repositories that no ref reaches and the worker may delete, as far as it has measured them',
-    ({ worker }) => (worker.isKnown ? worker.space.observed().unreachableBytes : null),
+    ({ worker, repositories }) => (worker.isKnown ? repositories.unreachableBytes : null),
   ),
   softquota_reclaimed_bytes_total: counter('Bytes that collections of garbage freed since the start'),
   softquota_collections_total: counter('Collections of garbage since the start; result is done or failed', [

@@ -199,7 +199,7 @@ function gateServices(
         missingKeys: current.keys.missing,
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
-        worker: worker.observed(current.config),
+        worker: worker.presence(current.config),
         fleet: fleet && { advice: fleet.lastAdvice },
       }),
     }),

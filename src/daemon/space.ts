@@ -7,6 +7,7 @@ import type { ObservedWorker } from '../health/index.ts';
 import { isOfGitaly } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import type { ForgeSync } from '../measuring/index.ts';
+import { inSlices } from '../slices.ts';
 import { isoTime } from '../text.ts';
 import {
   type ReclaimRun,
@@ -126,17 +127,17 @@ export class Space implements SpaceService {
     else this.#looks.delete(path);
   }
 
-  observed(): Pick<ObservedWorker, 'failing' | 'unreachableBytes'> {
+  async observed(): Promise<Pick<ObservedWorker, 'failing' | 'unreachableBytes'>> {
     let unreachableBytes = 0;
     let count = 0;
     const first: { path: string; why: string }[] = [];
-    for (const { path, fault } of this.#figures.values()) {
-      if (!this.#options.isUnit(path)) continue;
+    await inSlices(this.#figures.values(), ({ path, fault }) => {
+      if (!this.#options.isUnit(path)) return;
       unreachableBytes += this.collectableBytes(path);
-      if (fault === null) continue;
+      if (fault === null) return;
       count += 1;
       if (first.length < mostFailing) first.push({ path, why: fault });
-    }
+    });
     return { unreachableBytes, failing: { first, count } };
   }
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/index.ts';
 import { noRoom, type PushWorker, type Room, WorkerLink } from '../gate/index.ts';
-import type { ObservedWorker } from '../health/index.ts';
+import type { WorkerPresence } from '../health/index.ts';
 import { isOfGitaly, type LargeBlobsLook, type Quarantine } from '../layout/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
@@ -176,7 +176,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     this.#isAskedEarly = true;
   }
 
-  observed({ hooks, reclaim, storages }: Pick<Config, 'hooks' | 'reclaim' | 'storages'>): ObservedWorker {
+  presence({ hooks, reclaim, storages }: Pick<Config, 'hooks' | 'reclaim' | 'storages'>): WorkerPresence {
     const { state = null, at = this.#startedAt } = this.#last ?? {};
     return {
       isWanted: hooks.keep,
@@ -184,7 +184,6 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
       isForgiving: this.#isForgiving,
       leavesBroken: !this.#isAskedEarly && storages.some(({ kind }) => kind === 'repos'),
       otherGits: [...this.#otherGits],
-      ...this.space.observed(),
       state,
       silentMs: performance.now() - at,
     };

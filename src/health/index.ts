@@ -23,6 +23,7 @@ export {
   type Observed,
   type ObservedForge,
   type ObservedWorker,
+  type WorkerPresence,
 } from './observed.ts';
 export { unownedKinds } from './sources.ts';
 export { andWorker } from './worker.ts';

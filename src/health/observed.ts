@@ -129,7 +129,7 @@ export interface Observed {
 }
 
 /** The worker that keeps repositories guarded, and collects garbage. */
-export interface ObservedWorker {
+export interface WorkerPresence {
   /** `[hooks] KEEP`. */
   readonly isWanted: boolean;
   /** `[reclaim] RUN = gc`. */
@@ -140,14 +140,18 @@ export interface ObservedWorker {
   readonly leavesBroken: boolean;
   /** GIT_EXEC_PATH of hooks whose git the worker does not have. */
   readonly otherGits: readonly string[];
-  /** Bytes that the worker may delete, of all repositories that were measured. */
-  readonly unreachableBytes: number;
-  /** Repositories that cannot be measured or collected. */
-  readonly failing: Listed<TroubledPlace>;
   /** Its last report; null if there was none. */
   readonly state: Pick<WorkerReport, 'version' | 'hooks' | 'quarantines'> | null;
   /** The time since its last report, or since the daemon started. */
   readonly silentMs: number;
+}
+
+/** The worker with what it found in all repositories. */
+export interface ObservedWorker extends WorkerPresence {
+  /** Bytes that the worker may delete, of all repositories that were measured. */
+  readonly unreachableBytes: number;
+  /** Repositories that cannot be measured or collected. */
+  readonly failing: Listed<TroubledPlace>;
 }
 
 /** Returns the reasons why answers are unreliable at the moment; empty if they are reliable. */
@@ -192,7 +196,7 @@ export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'
 export function notes(
   observed: Pick<Observed, 'walking' | 'hangs' | 'missingKeys' | 'notices' | 'shortDisks'> & {
     readonly ledger: { readonly units: Pick<Observed['ledger']['units'], 'unmeasured'> };
-    readonly worker: Pick<ObservedWorker, 'isForgiving' | 'silentMs'>;
+    readonly worker: Pick<WorkerPresence, 'isForgiving' | 'silentMs'>;
     readonly fleet: Pick<ObservedFleet, 'advice'> | null;
   },
 ): readonly string[] {

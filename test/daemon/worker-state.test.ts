@@ -152,10 +152,10 @@ t.test('what cannot be measured is told while the repository is there', async t 
   const { worker, connect, ledger } = await open(t);
   const { report } = await connect();
   await report({ ...figures(''), measured: null, fault: 'git says no' });
-  const failing = () => worker.space.observed().failing;
-  t.same(failing(), { first: [{ path: '/srv/a.git', why: 'git says no' }], count: 1 });
+  const failing = async () => (await worker.space.observed()).failing;
+  t.same(await failing(), { first: [{ path: '/srv/a.git', why: 'git says no' }], count: 1 });
   ledger.walks.recordGone('/srv/a.git', ledger.walks.nextSeq());
-  t.same(failing(), { first: [], count: 0 });
+  t.same(await failing(), { first: [], count: 0 });
 });
 
 t.test('what is unreachable counts where the worker may delete it, and while it is there', async t => {
@@ -170,9 +170,29 @@ t.test('what is unreachable counts where the worker may delete it, and while it 
     { ...figures(''), path: hashed },
     others,
   );
-  t.equal(worker.space.observed().unreachableBytes, 70);
+  t.equal((await worker.space.observed()).unreachableBytes, 70);
   ledger.walks.recordGone('/srv/a.git', ledger.walks.nextSeq());
-  t.equal(worker.space.observed().unreachableBytes, 0);
+  t.equal((await worker.space.observed()).unreachableBytes, 0);
+});
+
+t.test('health needs no look at each repository, and findings look at them in slices', async t => {
+  const { worker, connect, ledger } = await open(t);
+  const { report } = await connect();
+  const many = Array.from({ length: 200 }, (_, at) => ({ ...figures(''), path: `/srv/${at}.git` }));
+  for (const { path } of many) walk(ledger, `bob/${path}`, 100, { path });
+  await report(...many);
+  const { units } = ledger;
+  const { unit } = units;
+  const looked = mock.method(units, 'unit', (path: string) => {
+    const until = performance.now() + 0.1;
+    while (performance.now() < until);
+    return unit.call(units, path);
+  });
+  t.match(worker.presence(configOf(t, '')), { isForgiving: true, silentMs: Number });
+  t.equal(looked.mock.callCount(), 0);
+  const found = worker.space.observed();
+  t.ok(looked.mock.callCount() < many.length);
+  t.equal((await found).unreachableBytes, 14_000);
 });
 
 t.test('a worker is told of a push with the mark that answers its doubt', async t => {
@@ -269,7 +289,7 @@ t.test('what owners with little room deleted is collected first, and refusals sa
 t.test('a git that pushes use is told until the worker has it', async t => {
   const { worker, connect } = await open(t);
   const config = configOf(t, '');
-  const others = () => worker.observed(config).otherGits;
+  const others = () => worker.presence(config).otherGits;
   const { fake } = await connect();
   const has = async (...gits: readonly string[]) => {
     fake.report({ exec_paths: gits });
