@@ -14,6 +14,7 @@ import { coarsestTimeMs, type LargeBlobsLook, type QuarantineLook, quarantinePat
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
+import { inSlices } from '../slices.ts';
 import { type AlarmClock, monotonicClock, within } from '../within.ts';
 import {
   areDeletions,
@@ -247,15 +248,15 @@ export class Pushes implements PushServices, UnitPushes {
     const since = this.#clock.wall() - (now - before) - coarsestTimeMs;
     this.#passedAt = now;
     let isAnswered = true;
-    let units: string[] = [];
-    for (const { name, leaf } of ledger.units.walkedBefore(Number.POSITIVE_INFINITY)) {
+    const units: string[] = [];
+    await inSlices(ledger.units.walkedBefore(Number.POSITIVE_INFINITY), ({ name, leaf }) => {
       // Times on a network file system come from another clock, and each look costs a request to a server.
       if (isRepository(leaf) && this.#scanner.hasOwnTimes(name)) units.push(name);
-      if (units.length < unitsPerQuestion) continue;
-      isAnswered = (await this.#passOver(units, since)) && isAnswered;
-      units = [];
+    });
+    for (let at = 0; at < units.length; at += unitsPerQuestion) {
+      const isSeen = await this.#passOver(units.slice(at, at + unitsPerQuestion), since);
+      isAnswered &&= isSeen;
     }
-    if (units.length > 0) isAnswered = (await this.#passOver(units, since)) && isAnswered;
     // The next pass looks for what came since the last one that was answered.
     if (!isAnswered) this.#passedAt = before;
   }

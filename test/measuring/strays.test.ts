@@ -169,3 +169,23 @@ t.test('what came before a pass that the disk did not answer is found by the nex
   await pushes.pass();
   t.equal(pushes.listed(world.repository).length, 1);
 });
+
+t.test('repositories on network file systems are passed over in slices', async t => {
+  const { world } = await opened(t);
+  const { pushes, scanner } = world.measuring;
+  const unit = world.ledger.units.unit(world.repository);
+  const units = mock.method(world.ledger.units, 'walkedBefore', () =>
+    Array.from({ length: 1000 }, () => unit),
+  );
+  const looked = mock.method(scanner, 'hasOwnTimes', () => {
+    const until = performance.now() + 0.1;
+    while (performance.now() < until);
+    return false;
+  });
+  const passed = pushes.pass();
+  t.ok(looked.mock.callCount() < 1000);
+  await passed;
+  t.equal(looked.mock.callCount(), 1000);
+  looked.mock.restore();
+  units.mock.restore();
+});
