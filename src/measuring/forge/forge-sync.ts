@@ -93,7 +93,8 @@ export class ForgeSync {
   #acceptedGone = 0;
   /** Names of renamed owners under which data may still be found. */
   #formerNames: readonly string[] = [];
-  readonly #refused = new Map<string, RefusedOwner>();
+  /** By the forge's id. */
+  readonly #refused = new Map<number, RefusedOwner>();
   /** Tells whether repositories whose paths name no owner may count for another owner now. */
   #haveNamesChanged = false;
 
@@ -278,6 +279,8 @@ export class ForgeSync {
       case 'present':
         this.#present = chunk.ids;
         this.#mayHaveGone = true;
+        for (const id of this.#refused.keys()) if (!isAmong(chunk.ids, id)) this.#refused.delete(id);
+        this.#observe({ refused: [...this.#refused.values()] });
         break;
       case 'members':
         await documents.transactInSlices(transaction => syncMembers(transaction, chunk.members));
@@ -294,9 +297,9 @@ export class ForgeSync {
     this.#options.renamed(renames);
     const formerNames = renames.map(({ from }) => from);
     this.#formerNames = [...this.#formerNames, ...formerNames].slice(-mostFormerNames);
-    for (const { name } of owners) this.#refused.delete(name);
+    for (const { id } of owners) this.#refused.delete(id);
     for (const each of refused) {
-      this.#refused.set(each.name, each);
+      this.#refused.set(each.id, each);
       log.warn({ ...each }, 'an owner of the forge cannot be taken over');
     }
     this.#observe({ refused: [...this.#refused.values()] });

@@ -77,6 +77,8 @@ export function ownerNameOf(
 
 /** An owner of the forge who could not be brought in. */
 export interface RefusedOwner {
+  /** The forge's id. */
+  readonly id: number;
   readonly name: string;
   readonly why: string;
 }
@@ -97,7 +99,7 @@ export function* syncOwners(transaction: Transaction, owners: readonly ForgeOwne
       if (before !== owner.name) renames.push({ from: before, to: owner.name });
     } catch (error) {
       if (!(error instanceof SoftquotaError)) throw error;
-      refused.push({ name: owner.name, why: error.message });
+      refused.push({ id: owner.id, name: owner.name, why: error.message });
     }
     yield;
   }

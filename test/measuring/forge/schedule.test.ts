@@ -1,8 +1,8 @@
-/** Full readings of the forge begin when they are due. */
+/** Readings of the forge: when they are full, and whom they cannot take over. */
 
 import { join } from 'node:path';
-import t from 'tap';
-import { identityKinds } from '../../../src/identity/index.ts';
+import t, { type Test } from 'tap';
+import { createUser, identityKinds } from '../../../src/identity/index.ts';
 import { forgeSource, Ledger } from '../../../src/ledger/index.ts';
 import { ForgeSync, forgeLinkKinds } from '../../../src/measuring/index.ts';
 import { createLogger } from '../../../src/service/index.ts';
@@ -12,7 +12,7 @@ import { writeSqlite } from '../../forge/fixture.ts';
 import { settingsFor } from '../../forge/readings.ts';
 import { directoryFor, settings, silentLog } from '../../ledger/world.ts';
 
-t.test('a full reading has everything reported again', async t => {
+async function open(t: Test) {
   const directory = directoryFor(t);
   const store = await openStore({ file: join(directory, 'softquota.db') });
   const ledger = await Ledger.open({
@@ -25,7 +25,7 @@ t.test('a full reading has everything reported again', async t => {
     log: silentLog,
   });
   const database = join(directory, 'gitea.db');
-  writeSqlite(database);
+  const write = writeSqlite(database);
   const { log } = createLogger({ level: 'fatal', format: 'json' });
   const sync = new ForgeSync({
     settings: settingsFor(`sqlite:${database}`),
@@ -44,9 +44,31 @@ t.test('a full reading has everything reported again', async t => {
   sync.start();
   await sync.firstReading();
   t.equal(sync.observed().fault, null);
+  return { ledger, sync, write };
+}
+
+t.test('a full reading has everything reported again', async t => {
+  const { ledger, sync } = await open(t);
   const reportedAt = () => ledger.sources.report(forgeSource)?.reportedAt ?? 0;
   const before = reportedAt();
   sync.readAll();
   await until(async () => reportedAt() > before || null);
   t.pass('everything is read again');
+});
+
+t.test('an owner of the forge is refused until another name is free, or the owner is gone', async t => {
+  const { ledger, sync, write } = await open(t);
+  await ledger.documents.transact(transaction => createUser(transaction, { name: 'walter' }));
+  const rename = (name: string) =>
+    write(`UPDATE user SET name = '${name}', lower_name = '${name}' WHERE id = (SELECT MAX(id) FROM user)`);
+  const refused = () => sync.observed().refused.map(({ name }) => name);
+  rename('walter');
+  await until(async () => refused()[0] === 'walter' || null);
+  rename('wanda');
+  await until(async () => refused().length === 0 || null);
+  rename('walter');
+  await until(async () => refused()[0] === 'walter' || null);
+  write("DELETE FROM user WHERE name = 'walter'");
+  await until(async () => refused().length === 0 || null);
+  t.equal(sync.observed().fault, null);
 });
