@@ -290,11 +290,16 @@ export function createScanner(options: ScannerOptions) {
     },
     /** The directories that the templates begin with; empty before the storage is resolved. */
     places: (): readonly TemplatePlace[] => (context === null ? [] : placesIn(context.layout, mounts)),
-    /** Takes new settings: stops the running sweep, and returns the new one. */
-    reconfigure: (changed: ScanSettings): ScanRun => {
+    /**
+     * Takes new settings: stops the running sweep, and returns the one that replaces it; null: no setting has
+     * changed.
+     */
+    reconfigure: (changed: ScanSettings): ScanRun | null => {
+      const { storages, exclude, measure } = settings;
+      if (isDeepStrictEqual({ storages, exclude, measure }, changed)) return null;
       settings = changed;
       current?.abort.abort();
-      return request({ kind: 'sweep' });
+      return request({ kind: current?.run.owners === null ? current.run.kind : 'sweep' });
     },
     status: () => ({
       walking: measuring.pool.busy(),

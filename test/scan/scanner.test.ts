@@ -338,14 +338,14 @@ t.test('a unit that is too large keeps the bytes it was known with', async t => 
   t.match(run.problems.faults.first, [{ path: join(root, 'alice'), what: /2\^53 - 1/ }]);
 });
 
-t.test('other settings stop the sweep that runs and begin another one', async t => {
+t.test('other settings stop the verification that runs and begin another one', async t => {
   const root = temporary(t);
   const options = { walkerCode: new URL('odd-io-worker.ts', import.meta.url), workers: 1 };
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/a/{owner}`)], options);
   for (let index = 0; index < 300; index++) fill(join(root, 'a/slow', String(index), 'file'), 1);
   fill(join(root, 'b/bob/.skip/file'), 100);
   fill(join(root, 'b/bob/file'), 10);
-  const first = scanner.sweep({ kind: 'sweep' });
+  const first = scanner.sweep({ kind: 'verify' });
   while (scanner.status().walking.length === 0) await new Promise(setImmediate);
   const second = scanner.reconfigure({
     storages: [storage('lfs', `${root}/b/{owner}`)],
@@ -354,12 +354,25 @@ t.test('other settings stop the sweep that runs and begin another one', async t 
   });
   await first.done;
   t.equal(first.state, 'stopped');
-  await second.done;
-  t.equal(second.state, 'done');
+  await second?.done;
+  t.match(second, { kind: 'verify', state: 'done' });
   t.same([[...book.units.keys()], book.bytes(join(root, 'b/bob'))], [[join(root, 'b/bob')], 10]);
   t.equal(book.sweeps.length, 1);
   t.match(await scanner.locate(join(root, 'b/bob/file'), 5000), { found: 'unit' });
   t.match(await scanner.locate(join(root, 'a/slow/file'), 5000), { found: 'none' });
+});
+
+t.test('a verification goes on when the settings are given again', async t => {
+  const root = temporary(t);
+  const { scanner } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  fill(join(root, 'bob/file'), 10);
+  const verify = scanner.sweep({ kind: 'verify' });
+  t.equal(verify.state, 'running');
+  const storages = [storage('lfs', `${root}/{owner}`)];
+  t.equal(scanner.reconfigure({ storages, exclude: ['.snapshot'], measure: 'apparent' }), null);
+  await verify.done;
+  t.equal(verify.state, 'done');
+  t.same(scanner.runs(), [verify]);
 });
 
 t.test('a unit whose walk ends its thread is named, and no other one is lost', async t => {
