@@ -62,6 +62,8 @@ const tasks = {
   'empty cache': emptyCache,
   /** Resolves the layout, and identifies the file systems of its roots. */
   resolve: (...given: Parameters<typeof resolveLayout>) => marked(resolveLayout(...given)),
+  /** Leaves out the file systems, since a program identifies each of them. */
+  'resolve places': resolveLayout,
   discover: (layout: Layout) => find(discover(layout)),
   /** Returns the paths at which there is nothing. */
   absent: (paths: readonly string[]) => paths.filter(isAbsent),

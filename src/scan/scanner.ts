@@ -224,12 +224,13 @@ export function createScanner(options: ScannerOptions) {
     const before = context;
     if (before === null) return;
     const { storages, exclude, layout } = before;
-    const now = await threads
-      .ask('resolve', [storages, exclude, [...layout.links.keys()]], null, deadlineMs)
-      .catch(() => null);
+    const resolve = (ask: 'resolve' | 'resolve places') =>
+      threads.ask(ask, [storages, exclude, [...layout.links.keys()]], null, deadlineMs).catch(() => null);
+    const places = await resolve('resolve places');
+    if (places === null || isDeepStrictEqual(placesOf(places), placesOf(layout))) return;
+    const now = await resolve('resolve');
     // Meanwhile a sweep may have resolved them.
-    if (isClosed || context !== before) return;
-    if (now === null || isDeepStrictEqual(placesOf(now), placesOf(layout))) return;
+    if (now === null || isClosed || context !== before) return;
     resolved(before, now);
     request({ kind: 'sweep' });
   }

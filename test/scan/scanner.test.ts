@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import t from 'tap';
@@ -360,6 +368,29 @@ t.test('other settings stop the verification that runs and begin another one', a
   t.equal(book.sweeps.length, 1);
   t.match(await scanner.locate(join(root, 'b/bob/file'), 5000), { found: 'unit' });
   t.match(await scanner.locate(join(root, 'a/slow/file'), 5000), { found: 'none' });
+});
+
+t.test('looking for missing storage starts no program while it is missing', async t => {
+  const root = temporary(t);
+  const programs = temporary(t);
+  const log = join(programs, 'log');
+  const stat = join(programs, 'stat');
+  writeFileSync(stat, `#!/bin/sh\necho >> ${log}\nexec /usr/bin/stat "$@"\n`, { mode: 0o755 });
+  const { PATH } = process.env;
+  process.env.PATH = `${programs}:${PATH}`;
+  t.teardown(() => {
+    process.env.PATH = PATH;
+  });
+  fill(join(root, 'there/alice/file'), 10);
+  const { scanner } = scanning(t, [
+    storage('lfs', `${root}/there/{owner}`),
+    storage('packages', `${root}/missing/{owner}`),
+  ]);
+  await swept(scanner);
+  const before = readFileSync(log, 'utf8');
+  t.not(before, '');
+  t.match(await scanner.locate(join(root, 'missing/bob/file'), 5000), { found: 'unread' });
+  t.equal(readFileSync(log, 'utf8'), before);
 });
 
 t.test('a verification goes on when the settings are given again', async t => {
