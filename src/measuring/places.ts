@@ -4,6 +4,7 @@
  */
 
 import { posix } from 'node:path';
+import { given } from '../given.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Ledger, OwnerRename } from '../ledger/index.ts';
 import type { TemplatePlace } from '../scan/index.ts';
@@ -79,10 +80,11 @@ export function moveUnits(
   );
   // Owners may have swapped names: all old paths are removed before any new one is recorded.
   for (const { before } of moved) walks.recordGone(before, seq);
-  for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved) {
+  for (const { path, owner, leaf, bytes, files, partial, measuredAt, reach, isBilledElsewhere } of moved) {
     // A walk may have found it there already.
     if (units.unitAt(path)?.name === path) continue;
-    walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    const kept = given({ reach, isBilledElsewhere });
+    walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq, ...kept });
   }
   return [...moved.map(({ path }) => path), ...moved.map(({ before }) => before)];
 }

@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { moveUnits } from '../../src/measuring/places.ts';
+import { totalOf } from '../../src/quota/index.ts';
 import { used, World, walk } from '../ledger/world.ts';
 
 t.test('owners who exchange their names keep their own data', async t => {
@@ -37,4 +38,17 @@ t.test('data that a walk has found under the new name already counts as it was f
   walk(ledger, 'b/x', 120);
   moveUnits(ledger, [{ from: 'a', to: 'b' }]);
   t.strictSame([used(ledger, 'a'), used(ledger, 'b')], [0, 120]);
+});
+
+t.test('what is forgiven of a repository is so under its new name', async t => {
+  const ledger = await new World(t).open();
+  ledger.settings = { ...ledger.settings, garbage: 'forgive' };
+  walk(ledger, 'a/x', 100);
+  ledger.reach.measured('/srv/git/a/x.git', { reachableBytes: 30, unreachableBytes: 70 }, 0);
+  const unreachable = (owner: string) => totalOf(ledger.ownerUsage(owner).unreachable ?? []);
+  t.equal(unreachable('a'), 70);
+  moveUnits(ledger, [{ from: 'a', to: 'b' }]);
+  t.strictSame([unreachable('a'), unreachable('b'), used(ledger, 'b')], [0, 70, 100]);
+  walk(ledger, 'b/x', 100);
+  t.equal(unreachable('b'), 70, 'nor does a walk change it');
 });
