@@ -12,6 +12,7 @@
 
 import { messageOf } from '../errors.ts';
 import { DiskHangs } from '../layout/index.ts';
+import { inSlices } from '../slices.ts';
 import type { ScannerParts } from './disk-threads.ts';
 import { beginTask, lookedAt, monotonic, slot, stuckMs } from './shared.ts';
 import type { Start, Task, TaskResult, WalkTerms } from './task.ts';
@@ -49,6 +50,7 @@ interface Walker extends Kind {
   readonly batch: StartedEntry[];
 }
 
+const stopped = { outcome: 'stopped' } as const;
 const urgencies = ['soon', 'sweep'] as const satisfies readonly Urgency[];
 /** Limit of tasks in a batch, which takes a message to a thread and one back. */
 const mostInBatch = 128;
@@ -133,24 +135,28 @@ export class Pool {
     else entries.push(entry);
   }
 
-  /** Ends all waiting tasks, or only those on one device, with this result. */
-  #refuse(result: TaskResult, those: readonly Urgency[], device?: string): void {
+  /** Ends all waiting tasks, or only those on one device, with this result, in slices. */
+  async #refuse(result: TaskResult, those: readonly Urgency[], device?: string): Promise<void> {
     const start = this.#start();
-    for (const urgency of those) {
+    const entries = those.flatMap(urgency => {
       const waiting = this.#waiting[urgency];
       const devices = device === undefined ? [...waiting.keys()] : [device];
-      const entries = devices.flatMap(each => waiting.get(each) ?? []);
+      const found = devices.flatMap(each => waiting.get(each) ?? []);
       for (const each of devices) waiting.delete(each);
-      for (const { job } of entries) job.done(result, start, job.task);
-    }
+      return found;
+    });
+    await inSlices(entries, ({ job }) => {
+      // Nobody takes another result once this is closed.
+      job.done(this.#closed ? stopped : result, start, job.task);
+    });
   }
 
   #stop(those: readonly Urgency[]): void {
-    this.#refuse({ outcome: 'stopped' }, those);
+    void this.#refuse(stopped, those);
     for (const walker of [...this.#walkers]) {
       if (!those.includes(walker.urgency)) continue;
       void walker.thread.close(0);
-      for (const { job, start } of this.#end(walker)) job.done({ outcome: 'stopped' }, start, job.task);
+      for (const { job, start } of this.#end(walker)) job.done(stopped, start, job.task);
     }
   }
 
@@ -289,7 +295,7 @@ export class Pool {
       if (entry === at) entry.job.done({ outcome: 'hung', path }, entry.start, entry.job.task);
       else this.#put(entry);
     }
-    this.#refuse({ outcome: 'hung', path }, urgencies, this.#deviceAt(walker));
+    void this.#refuse({ outcome: 'hung', path }, urgencies, this.#deviceAt(walker));
   }
 
   /** Handles a walker that failed; its thread may still be alive. */
@@ -306,7 +312,7 @@ export class Pool {
     );
     this.#deaths += 1;
     const isHopeless = this.#deaths > mostDeaths;
-    if (isHopeless) this.#refuse({ outcome: 'failed', why }, urgencies);
+    if (isHopeless) void this.#refuse({ outcome: 'failed', why }, urgencies);
     for (const entry of batch) {
       const { job, again, start } = entry;
       if (isHopeless || (entry === at && again)) job.done({ outcome: 'failed', why }, start, job.task);

@@ -109,6 +109,22 @@ t.test('a sweep that is stopped leaves what is urgent alone', async t => {
   t.match(await add('after'), { outcome: 'measured' });
 });
 
+t.test('the many tasks that a stop ends keep nobody waiting', async t => {
+  const { root, pool } = world(t);
+  let ended = 0;
+  const done = (): void => {
+    const until = performance.now() + 0.1;
+    while (performance.now() < until);
+    ended += 1;
+  };
+  for (const name of names(1000, 'unit'))
+    pool.add({ task: { path: join(root, name) }, urgency: 'sweep', done });
+  pool.stopSweep();
+  t.ok(ended < 1000);
+  while (ended < 1000) await new Promise(setImmediate);
+  t.equal(pool.waiting('sweep'), 0);
+});
+
 t.test('what is walked, and for how long, can be seen', async t => {
   const { add, pool, root } = world(t);
   const walk = add('slow', 'sweep', 30);
