@@ -17,7 +17,6 @@ export { findings } from './findings.ts';
 export {
   hungDisks,
   keysMissing,
-  longWalks,
   notes,
   notReady,
   type Observed,

@@ -186,7 +186,7 @@ function forgeTrouble({ fault, readAt }: ObservedForge): readonly string[] {
 const longWalkMs = 30_000;
 
 /** Returns walks that take long but make progress. */
-export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'>): readonly WaitedFor[] {
+function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'>): readonly WaitedFor[] {
   return walking.filter(
     ({ path, milliseconds }) => milliseconds >= longWalkMs && !hangs.some(hang => isWithin(hang.path, path)),
   );

@@ -32,7 +32,6 @@ import {
   type KnownPlace,
 } from './forge/visibility.ts';
 import { FreeSpace } from './free-space.ts';
-import { tellLongWalks } from './long-walks.ts';
 import { isElsewhere, moveUnits, ownPathsOf, rootsIn, sharedPathOf, unitName } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
 
@@ -94,7 +93,6 @@ export class Measuring {
     },
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
-  #stopTelling = () => {};
 
   constructor(parts: MeasuringParts) {
     const { config, ledger, log, onFullChanged } = parts;
@@ -152,7 +150,6 @@ export class Measuring {
 
   /** Measures everything now, and from now on as scheduled. */
   start(): void {
-    this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#parts.log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
     void this.freeSpace.look();
@@ -274,7 +271,6 @@ export class Measuring {
     this.#schedule?.close();
     this.#followUps.close();
     this.pushes.close();
-    this.#stopTelling();
     await this.freeSpace.close();
     this.#hangingThreads = await this.scanner.close();
   }
