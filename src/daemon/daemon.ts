@@ -148,8 +148,9 @@ export class Daemon {
           onFullChanged: () => refusals.lookAtAll(),
           missingKeys: () => keys.missing,
           accepted: async () => {
-            keys.accept();
+            // While the store is away, the keys stay missing, so that they are accepted another time.
             if (forge === null) await forgetForge(ledger, log);
+            keys.accept();
           },
         }),
       );

@@ -62,7 +62,7 @@ interface MeasuringParts {
   onFullChanged(): void;
   /** Names of the keys that are missing in app.ini; see `KeptKeys`. */
   missingKeys(): readonly string[];
-  /** Called when an administrator's scan has accepted the missing keys. */
+  /** Called when an administrator's scan accepts the missing keys; that scan fails if it rejects. */
   accepted(): Promise<void>;
   readonly clock?: PushClock;
 }
@@ -369,13 +369,16 @@ export class Measuring {
       if (standing === 'unplaced' && owner !== null) unplaced.add(documents.owners.keyOf(owner));
     });
     walks.unplaced = unplaced;
-    if (sweep.acceptMoved) await this.#parts.accepted();
     this.rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     this.#rootsUnused = sweep.roots.filter(({ unused }) => unused !== null);
     for (const root of this.rootsAway) {
       this.#parts.log.error(root, 'a storage root is missing; its units keep their last known bytes');
     }
-    if (sweep.whole) this.#recordWhole(sweep);
+    try {
+      if (sweep.acceptMoved) await this.#parts.accepted();
+    } finally {
+      if (sweep.whole) this.#recordWhole(sweep);
+    }
     await this.#parts.ledger.kept();
   }
 

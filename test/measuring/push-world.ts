@@ -28,6 +28,7 @@ export interface PushWorldOptions {
   readonly config?: readonly string[];
   /** The hooks ask, unless told otherwise. */
   readonly hasHooks?: boolean;
+  readonly accepted?: () => Promise<void>;
   readonly pushWorker?: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'>;
 }
 
@@ -60,6 +61,7 @@ export class PushWorld {
 
   static async open(t: Test, options: PushWorldOptions = {}): Promise<PushWorld> {
     const { clock, config: settings = [], hasHooks = true, pushWorker = null } = options;
+    const { accepted = async () => {} } = options;
     const folder = temporary(t);
     const repository = join(folder, 'srv/alice/a.git');
     mkdirSync(repository, { recursive: true });
@@ -99,7 +101,7 @@ export class PushWorld {
       pushWorker,
       onFullChanged: nothing,
       missingKeys: () => [],
-      accepted: async () => {},
+      accepted,
       ...(clock === undefined ? {} : { clock }),
     });
     t.teardown(() => measuring.close());
