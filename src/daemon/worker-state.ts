@@ -51,6 +51,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
   #last: { readonly state: Omit<WorkerReport, 'repositories'>; readonly at: number } | null = null;
+  #isForgotten = false;
   #isAskedEarly = false;
   /** Exec paths of gits that pushes used and the worker does not have. */
   readonly #otherGits = new Set<string>();
@@ -215,6 +216,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
 
   #reported({ repositories, ...state }: WorkerReport, isFirst: boolean): void {
     this.#last = { state, at: performance.now() };
+    this.#isForgotten = false;
     for (const path of state.exec_paths) this.#otherGits.delete(path);
     this.space.take(repositories);
     for (const figures of repositories) this.#take(figures);
@@ -248,9 +250,10 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
 
   /** Forgives nothing any more if no worker has reported for a day. */
   look(): void {
-    if (this.link.isHere) return;
+    if (this.link.isHere || this.#isForgotten) return;
     const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
     if (performance.now() - at < forgottenMs) return;
+    this.#isForgotten = true;
     const repositories = this.#options.reach.forget();
     const words = 'no worker has reported for a day: nothing is forgiven any more';
     if (repositories > 0) this.#options.log.warn({ repositories }, words);

@@ -338,6 +338,7 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
     warn: (details: unknown) => void forgotten.push(Object(details)),
   };
   const worker = workerOf(t, { reach: ledger.reach, ledger, now: () => 0, log });
+  const forget = mock.method(ledger.reach, 'forget');
   const unreachable = () => ledger.units.unit('/srv/a.git')?.reach?.unreachableBytes ?? 0;
   const hours = (count: number): void => {
     passedMs += count * 3_600_000;
@@ -361,6 +362,7 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
   t.same(forgotten, [{ repositories: 1 }], 'and the log says so');
   hours(24);
   t.equal(forgotten.length, 1, 'once');
+  t.equal(forget.mock.callCount(), 1, 'and no repository is looked at again');
   await report(figures(''));
   t.equal(unreachable(), 70, 'until a worker has measured');
 });
