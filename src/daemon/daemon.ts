@@ -211,7 +211,7 @@ export class Daemon {
       });
       return new Daemon(served, opened);
     } catch (error) {
-      for (const part of opened.reverse()) await part.close();
+      await closeAll(opened).catch(() => {});
       throw error;
     }
   }
@@ -263,11 +263,18 @@ export class Daemon {
    * number of threads that a disk blocks: while there is one, the process cannot exit by itself.
    */
   async stop(): Promise<number> {
-    for (const part of this.#opened.reverse()) await part.close();
+    await closeAll(this.#opened);
     this.#parts.log.info('softquota has stopped');
     const { measuring, forge } = this.#parts;
     return measuring.hangingThreads + (forge?.hangingThreads ?? 0);
   }
+}
+
+/** Closes the parts, the last one first. If one cannot be closed, rejects as it does, after all the others. */
+async function closeAll(opened: Opened): Promise<void> {
+  const failures: unknown[] = [];
+  for (const part of opened.reverse()) await part.close().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }
 
 async function openLedger(
