@@ -51,22 +51,17 @@ interface UnitSourcesOptions extends LedgerParts {
 const mostSources = 100;
 /** Most units in a set. The forge's set has no limit, since it has a few units for each owner. */
 const mostUnits = 100_000;
-const lookEveryMs = 5000;
 
 export class UnitSources {
   readonly #options: UnitSourcesOptions;
   readonly #held = new Map<string, SourceState>();
   /** The sources that are being changed, by name, with the time at which the change began. */
   readonly #busy = new Map<string, number>();
-  /** Names of stale sources that the log already has a warning of. */
-  readonly #stale = new Set<string>();
   /** Complete sets take effect one after the other. */
   readonly #changes = new SerialQueue();
-  readonly #look: NodeJS.Timeout;
 
   constructor(options: UnitSourcesOptions) {
     this.#options = options;
-    this.#look = setInterval(() => this.#tellStale(), lookEveryMs).unref();
   }
 
   /** Loads the sets of the store. Rejects with `store_refused`. */
@@ -168,7 +163,6 @@ export class UnitSources {
       await this.#changes.run(async () => {
         await store.remove(name);
         this.#held.delete(name);
-        this.#stale.delete(name);
         await this.#sweep(name, null);
       });
     });
@@ -176,7 +170,6 @@ export class UnitSources {
 
   /** Stops, and resolves once all complete sets are in effect. */
   async close(): Promise<void> {
-    clearInterval(this.#look);
     await this.#changes.idle();
   }
 
@@ -228,7 +221,6 @@ export class UnitSources {
   }
 
   async #bringIntoForce({ source, shares }: NewShares): Promise<SourceState> {
-    const { log } = this.#options;
     let [units, bytes] = [0, 0];
     await inSlices(shares.values(), share => {
       this.#options.accountFor(share.owner).putSource(share);
@@ -238,7 +230,6 @@ export class UnitSources {
     await this.#sweep(source.name, source);
     const held: SourceState = { ...source, units, owners: shares.size, bytes };
     this.#held.set(source.name, held);
-    if (this.#stale.delete(source.name)) log.info({ source: source.name }, 'a source reports again');
     return held;
   }
 
@@ -252,18 +243,6 @@ export class UnitSources {
 
   #isStale({ reportedAt, staleAfterMs }: UnitSource): boolean {
     return this.#options.clock.wall() - reportedAt > staleAfterMs;
-  }
-
-  #tellStale(): void {
-    for (const source of this.#held.values()) {
-      if (this.#stale.has(source.name) || !this.#isStale(source)) continue;
-      this.#stale.add(source.name);
-      const reportedAt = new Date(source.reportedAt).toISOString();
-      this.#options.log.warn(
-        { source: source.name, reportedAt },
-        'what a source reported is older than it may become: its figures are stale',
-      );
-    }
   }
 
   #reportOf(held: SourceState): SourceReport {
