@@ -5,15 +5,15 @@
 
 import { assignedGroups } from '../policy/index.ts';
 import type { LintFinding } from '../quota/index.ts';
-import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
 import type { Ledger } from './ledger.ts';
 import { forgeSource } from './usage-index.ts';
 
 const dayMs = 86_400_000;
 
-/** Number of newcomers that are compared with one owner. */
-const mostLookedAt = 100;
+/** Owners who are compared: those who lost their last unit last, and those who came last. */
+const mostLeft = 100;
+const mostNewcomers = 1000;
 
 export function renamedOwners({
   documents,
@@ -31,38 +31,21 @@ export function renamedOwners({
       const groups = assignedGroups(snapshot, owner.id);
       return groups.length === 0 ? [] : [{ name: owner.name, groups, at }];
     })
-    .sort((a, b) => a.at - b.at);
+    .sort((a, b) => a.at - b.at)
+    .slice(-mostLeft);
   const [first] = left;
   if (first === undefined) return [];
   const newcomers = [...owners.all]
     .filter(({ key, since }) => since >= first.at - dayMs && units.unitCountOf(key) > 0)
-    .sort((a, b) => a.since - b.since);
-  const groupsOf = new Map<number, readonly string[]>();
-  let next = 0;
+    .sort((a, b) => a.since - b.since)
+    .slice(-mostNewcomers)
+    .map(({ id, name, since }) => ({ name, since, groups: assignedGroups(snapshot, id) }));
   return left.flatMap(({ name, groups, at }) => {
-    while ((newcomers[next]?.since ?? at) < at) next += 1;
-    for (const { id, name: to } of nearestFirst(newcomers, next, at)) {
-      const others = groupsOf.get(id) ?? assignedGroups(snapshot, id);
-      groupsOf.set(id, others);
-      if (groups.some(group => !others.includes(group))) return [findingOf(name, groups, to)];
-    }
-    return [];
+    const [nearest] = newcomers
+      .filter(one => Math.abs(one.since - at) <= dayMs && groups.some(group => !one.groups.includes(group)))
+      .sort((a, b) => Math.abs(a.since - at) - Math.abs(b.since - at));
+    return nearest === undefined ? [] : [findingOf(name, groups, nearest.name)];
   });
-}
-
-/** Yields newcomers within a day of a moment, the nearest first. `next` is the first one who came later. */
-function* nearestFirst(newcomers: readonly OwnerRecord[], next: number, at: number): Generator<OwnerRecord> {
-  let [before, after] = [next - 1, next];
-  for (let looked = 0; looked < mostLookedAt; looked += 1) {
-    const [earlier, later] = [newcomers[before], newcomers[after]];
-    const isEarlier =
-      earlier !== undefined && (later === undefined || at - earlier.since <= later.since - at);
-    const nearest = isEarlier ? earlier : later;
-    if (nearest === undefined || Math.abs(nearest.since - at) > dayMs) return;
-    yield nearest;
-    if (isEarlier) before -= 1;
-    else after += 1;
-  }
 }
 
 function findingOf(from: string, groups: readonly string[], to: string): LintFinding {
