@@ -191,7 +191,6 @@ export class Daemon {
       const { enabled, mode } = config.quota;
       const { unitCount: units } = ledger.units;
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
-      ledger.allowanceEnds.start();
       ledger.graces.start({ isTurn: () => fleet?.isTelling ?? true });
       measuring.start();
       forge?.start();

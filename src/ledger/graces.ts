@@ -6,11 +6,25 @@
  * Decisions read graces from memory. If no grace has begun, a decision assumes that it begins now, so it does
  * not matter that the owner is seen a little later. A grace counts here at once, and is written as soon as
  * the store can be written. If hosts share a quota, only one of them at a time begins and ends graces.
+ *
+ * Allowances end here, too: at their time watchers are notified, an event is recorded, and a day later the
+ * record is removed. No decision depends on this, since decisions ignore an allowance from its end on.
  */
 
 import type { Documents, Kind } from '../documents/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { type GraceDocument, graceKind, type Policy, poolGraceKind } from '../policy/index.ts';
+import {
+  type AllowanceDocument,
+  allowanceIn,
+  auditAllowance,
+  dueAt,
+  everyAllowance,
+  type GraceDocument,
+  graceKind,
+  type Policy,
+  poolGraceKind,
+  stepToEnd,
+} from '../policy/index.ts';
 import {
   type Graces,
   type PassedLimits,
@@ -40,14 +54,12 @@ interface GracesLedger {
 
 interface OwnerGracesOptions extends LedgerParts {
   readonly ledger: GracesLedger;
-  /** Notifies watchers that decisions about an owner may have changed, without bytes; null: any owner. */
-  announce(ownerKey: string | null): void;
 }
 
 interface GraceStart {
   /** Least pause between two rounds, in milliseconds; default: a second. */
   readonly pauseMs?: number | undefined;
-  /** Tells whether this host begins and ends graces now; default: always. */
+  /** Tells whether this host begins graces, and ends them and allowances, now; default: always. */
   readonly isTurn?: (() => boolean) | undefined;
 }
 
@@ -72,7 +84,7 @@ export class OwnerGraces {
   #hourly: NodeJS.Timeout | undefined;
   /** Ends up to this time have been announced. */
   #endedUntil = 0;
-  /** The last reason why graces could not be written: the same reason is logged only once. */
+  /** The last reason why something could not be written: the same reason is logged only once. */
   #trouble: string | null = null;
 
   constructor(options: OwnerGracesOptions) {
@@ -124,20 +136,20 @@ export class OwnerGraces {
     this.#loop?.reconcileAll();
   }
 
-  /** Announces the graces whose time has run out, also after somebody set the clock. */
+  /** Announces the graces and allowances whose time has run out, also after somebody set the clock. */
   reconsider(): void {
     const { documents } = this.#options.ledger;
     const now = this.#options.clock.wall();
     for (const { ownerId, until } of this.#ends()) {
       if (until <= this.#endedUntil || until > now) continue;
       const owner = ownerId === null ? null : documents.owners.byId(ownerId);
-      if (owner !== undefined) this.#options.announce(owner?.key ?? null);
+      if (owner !== undefined) this.#options.tell(owner?.key ?? null);
     }
     this.#endedUntil = now;
     this.#wait();
   }
 
-  /** Resolves once all graces that have begun or ended by now are written, or the write has failed. */
+  /** Resolves once all that has begun or ended by now is written, or the write has failed. */
   async settled(): Promise<void> {
     await this.#loop?.settled();
   }
@@ -224,8 +236,25 @@ export class OwnerGraces {
         if (pending?.get(key) === document) pending.delete(key);
       }
     }
+    if (this.#isTurn()) await this.#endAllowances();
     this.#trouble = null;
     this.reconsider();
+  }
+
+  async #endAllowances(): Promise<void> {
+    const { documents } = this.#options.ledger;
+    const now = this.#options.clock.wall();
+    const isDue = (allowance: AllowanceDocument) => dueAt(allowance, now) <= now;
+    const due = [...everyAllowance(documents.snapshot)].filter(([, allowance]) => isDue(allowance));
+    for (const [ownerId, { id }] of due) {
+      await documents.transact(transaction => {
+        const allowance = allowanceIn(transaction.changes, ownerId, id);
+        if (allowance === undefined || !isDue(allowance)) return;
+        const isEnd = stepToEnd(transaction.changes, ownerId, allowance, now);
+        const owner = transaction.ownerById(ownerId);
+        if (isEnd && owner !== undefined) transaction.auditAs(auditAllowance(owner, 'ended', allowance));
+      });
+    }
   }
 
   /** Removes the graces of removed owners, and of groups without a limit of their members together. */
@@ -243,7 +272,8 @@ export class OwnerGraces {
   #failed(error: unknown): void {
     const reason = messageOf(error);
     if (reason !== this.#trouble) {
-      this.#options.log.warn({ reason }, 'graces count, and are written when the store can be written');
+      const words = 'graces and ends of allowances count, and are written when the store can be written';
+      this.#options.log.warn({ reason }, words);
     }
     this.#trouble = reason;
   }
@@ -257,7 +287,7 @@ export class OwnerGraces {
     this.#timer = setTimeout(() => this.reconsider(), Math.min(next - now, longestWaitMs)).unref();
   }
 
-  /** Yields the end of each written grace with its owner; `ownerId` null: a grace of a group. */
+  /** Yields the ends of written graces and allowances with their owners; null: a grace of a group. */
   *#ends(): Generator<{ readonly until: number; readonly ownerId: number | null }> {
     const { policy, settings, documents } = this.#options.ledger;
     const usual = settings.graceMs ?? 0;
@@ -270,6 +300,9 @@ export class OwnerGraces {
         }
       }
     }
+    const now = this.#options.clock.wall();
+    for (const [ownerId, allowance] of everyAllowance(documents.snapshot))
+      yield { until: dueAt(allowance, now), ownerId };
   }
 }
 

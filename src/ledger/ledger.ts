@@ -23,7 +23,6 @@ import {
 import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
 import { affectedBy } from './affected.ts';
-import { AllowanceEnds } from './allowance-ends.ts';
 import { OwnerGraces } from './graces.ts';
 import type {
   ActionThings,
@@ -66,9 +65,7 @@ export class Ledger {
   /** Records single units and deltas that trusted programs report. */
   readonly reports: Reports;
   readonly sources: UnitSources;
-  /** Ends allowances at their time, once started. */
-  readonly allowanceEnds: AllowanceEnds;
-  /** Begins and ends the graces of owners over a limit, once started. */
+  /** Begins and ends the graces of owners over a limit, and ends allowances, once started. */
   readonly graces: OwnerGraces;
   readonly pools = new Pools(this);
   readonly steadyClock: SteadyClock;
@@ -106,9 +103,7 @@ export class Ledger {
     this.#policy = new Policy(this.documents.snapshot);
     const parts: LedgerParts = { usage, writeBehind, clock, log, host, nextSeq, tell };
     this.#parts = parts;
-    this.allowanceEnds = new AllowanceEnds({ ...parts, documents: this.documents });
-    const announce = (ownerKey: string | null) => this.#announce(ownerKey);
-    this.graces = new OwnerGraces({ ...parts, ledger: this, announce });
+    this.graces = new OwnerGraces({ ...parts, ledger: this });
     this.replica = new DocumentReplica(this.documents);
     this.reports = new Reports(parts);
     this.reservations = new Reservations({ clock, onChange: tell });
@@ -297,7 +292,6 @@ export class Ledger {
   /** Writes all waiting records, and closes the store. */
   async close(): Promise<void> {
     await this.graces.close();
-    await this.allowanceEnds.close();
     await this.#stop();
     await this.eventLog.close();
     await this.#parts.writeBehind.close();

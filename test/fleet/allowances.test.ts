@@ -45,14 +45,14 @@ t.test('an allowance counts on each host, ends on each by itself, and its end is
         });
       }),
   );
-  for (const { ledger } of hosts) ledger.allowanceEnds.start();
+  for (const { ledger } of hosts) ledger.graces.start();
   for (const time of await Promise.all(told)) t.ok(time >= end, 'not before its end');
   t.strictSame(
     hosts.map(({ ledger }) => limitOf(ledger)),
     [10_000, 10_000],
   );
   for (const { ledger, fleet } of hosts) {
-    await ledger.allowanceEnds.close();
+    await ledger.graces.close();
     await fleet.catchUp();
     const { id = 0 } = ledger.documents.owners.named('alice') ?? {};
     t.match(allowancesOf(ledger.documents.snapshot, id, 0), [{ endedAt: Number }], 'for a day');

@@ -36,9 +36,8 @@ function told(ledger: Ledger): Promise<string | null> {
 /** Ends what is due, of which the ledger tells. */
 async function ended(ledger: Ledger): Promise<string | null> {
   const owner = told(ledger);
-  ledger.allowanceEnds.start();
-  await owner;
-  await ledger.allowanceEnds.close();
+  ledger.graces.start();
+  await ledger.graces.close();
   return owner;
 }
 
@@ -82,12 +81,14 @@ t.test('of several each ends by itself', async t => {
 t.test('the end is told with an event, and the record is taken out a day later', async t => {
   const { clock, ledger, world } = await openWith(t);
   const id = await give(ledger, clock);
-  ledger.allowanceEnds.start();
+  ledger.graces.start({ pauseMs: 0 });
+  await ledger.graces.settled();
   clock.pass(hour);
   const tells = told(ledger);
+  ledger.graces.reconsider();
   t.equal(await tells, 'alice');
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
-  await ledger.allowanceEnds.close();
+  await ledger.graces.close();
   const [event, ...others] = await ledger.eventLog.events({ kind: 'allowance', limit: 9 });
   t.strictSame(others, []);
   t.match(JSON.parse(event?.text ?? ''), {
@@ -119,10 +120,8 @@ t.test('an allowance that a wrong clock ended goes on once the clock is right', 
   for (const years of [120, 0]) {
     clock.wallMs = right + years * 365 * 24 * hour;
     const again = await world.open();
-    const recorded = told(again);
-    again.allowanceEnds.start();
-    if (years > 0) await recorded;
-    await again.allowanceEnds.close();
+    again.graces.start();
+    await again.graces.close();
     t.equal(again.decide('alice', repos).decision.allowed, years === 0);
     await world.close();
   }
@@ -152,20 +151,42 @@ t.test('while the store is away an allowance still ends, and its record goes lat
   walk(ledger, 'alice/app', 12_000);
   await give(ledger, clock);
   await ledger.kept();
+  ledger.graces.start({ pauseMs: 0 });
+  await ledger.graces.settled();
   clock.pass(hour);
   state.isAway = true;
-  t.equal(await ended(ledger), 'alice');
-  t.ok(
-    state.warned.includes(
-      'an allowance has ended and counts no more, which is recorded when the store can be written',
-    ),
-  );
+  const tells = told(ledger);
+  ledger.graces.reconsider();
+  t.equal(await tells, 'alice');
+  await ledger.graces.settled();
+  t.strictSame(state.warned.slice(-1), [
+    'graces and ends of allowances count, and are written when the store can be written',
+  ]);
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   state.isAway = false;
   const id = ledger.ownerUsage('alice').id ?? 0;
   t.ok(ledger.documents.snapshot.get(allowanceKind, String(id)));
-  await ended(ledger);
+  await ledger.graces.settled();
   t.match(ledger.documents.snapshot.get(allowanceKind, String(id)), [{ endedAt: clock.wall() }]);
+});
+
+t.test('a host tells its own watchers of an end, and writes it in its turn', async t => {
+  const { clock, ledger } = await openWith(t);
+  await give(ledger, clock);
+  let isTurn = false;
+  ledger.graces.start({ pauseMs: 0, isTurn: () => isTurn });
+  await ledger.graces.settled();
+  clock.pass(hour);
+  const tells = told(ledger);
+  ledger.graces.reconsider();
+  t.equal(await tells, 'alice');
+  await ledger.graces.settled();
+  const record = () => ledger.documents.snapshot.get(allowanceKind, String(ledger.ownerUsage('alice').id));
+  t.notMatch(record(), [{ endedAt: Number }]);
+  isTurn = true;
+  ledger.graces.takeTurn();
+  await ledger.graces.settled();
+  t.match(record(), [{ endedAt: clock.wall() }]);
 });
 
 t.test('an allowance has bounds', async t => {

@@ -359,7 +359,7 @@ t.test('a week in fast motion: warnings, an allowance that ends, and the summary
   await world.store('alice', 12_000);
   t.match(mailbox.take(), [{ subject: /80 % of the limit is reached: alice uses 12 kB of 15 kB/ }]);
   world.clock.pass(dayMs);
-  world.ledger.allowanceEnds.start();
+  world.ledger.graces.start({ pauseMs: 0 });
   const subjects: string[] = [];
   await until(async () => {
     await world.pass();
