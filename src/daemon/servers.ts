@@ -17,7 +17,7 @@ import { synchronizeClaimed } from '../oauth/index.ts';
 import type { UnaskedRecord } from '../quota/index.ts';
 import * as service from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';
-import { type DaemonParts, openApi, type ServedParts } from './api.ts';
+import { type DaemonParts, openApi, type ServedParts } from './readers.ts';
 
 /** Bounds that could not be checked, by bound and kind of data. */
 type UnaskedLimits = DayCounts<Pick<UnaskedRecord, 'owner' | 'per' | 'subject'>>;
