@@ -48,7 +48,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
 async function survey(options: SweepOptions): Promise<void> {
   const { run, parts, settings, measuring, signal } = options;
   const { threads } = parts;
-  const { figures, log } = parts.options;
+  const { figures } = parts.options;
   if (signal.aborted) return;
   const startSeq = figures.nextSeq();
   const startedAt = Date.now();
@@ -105,11 +105,8 @@ async function survey(options: SweepOptions): Promise<void> {
   // Below a dangling link there is nothing that could be read another time.
   for (const root of before) if (isDangling(root)) unread.delete(root.path);
   for (const { path, unused } of roots) if (unused !== null) unread.delete(path);
-  for (const { path, away } of roots) {
-    if (away === null) continue;
+  for (const { path, away } of roots)
     if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);
-    log.warn({ path, reason: away }, 'a storage root has changed; its units keep their last known bytes');
-  }
   if (signal.aborted) return;
   const missesKeys = figures.missesKeys() && !run.acceptMoved;
   const standing = classifyKnownUnit(seen, unread, roots, missesKeys ? absent : null);
