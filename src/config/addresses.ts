@@ -66,12 +66,13 @@ export function maskPassword(address: string): string {
   return address.replace(/^([a-z+]+:\/\/)[^/]*@/i, `$1${masked}@`);
 }
 
-/** A text that was meant as an address, without all that could have been meant as a password. */
-export function maskBeforeAt(text: string): string {
-  const at = text.lastIndexOf('@');
-  if (at === -1) return text;
-  const start = /^[a-z+]+:\/\//i.exec(text)?.[0] ?? '';
-  return `${start}${masked}${text.slice(at)}`;
+/** Shows scheme, host and path of a text that was meant as an address: all else may be a password. */
+export function maskUnsound(text: string): string {
+  const [, scheme = '', rest = ''] = /^([a-z+]+:\/\/)?(.*)$/is.exec(text) ?? [];
+  const at = rest.lastIndexOf('@');
+  const end = rest.search(/[\s#&;=?]/);
+  const shown = rest.slice(at + 1, end === -1 ? rest.length : end);
+  return `${scheme}${at === -1 ? '' : `${masked}@`}${shown}${end === -1 ? '' : masked}`;
 }
 
 const mailbox = /^[^\s@<>,;:"()[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$/;

@@ -1,7 +1,7 @@
 /** Defines keys, reads their values, and describes faults of these. */
 
 import { printable } from '../text.ts';
-import { maskBeforeAt, maskPassword } from './addresses.ts';
+import { maskPassword, maskUnsound } from './addresses.ts';
 import type { ValueType } from './kinds.ts';
 
 export interface Key<T> extends ValueType<T> {
@@ -60,7 +60,7 @@ export function key<T>(name: string, kind: ValueType<T>, spec: KeySpec): Unplace
     example: spec.example ?? null,
     reloads: spec.restarts !== true && !readAtStart.has(section),
     mask: text => (text === '' ? text : shownOf(text, secret, maskPassword)),
-    show: text => shownOf(text, secret, maskBeforeAt),
+    show: text => shownOf(text, secret, maskUnsound),
   });
 }
 

@@ -80,11 +80,24 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
     `[security]\nSECRET_KEY = ${'k'.repeat(32)}\nSECRET_KEY = ${secret}\n`,
     `[store]\nHOST = redis://bob:${secret}@h:99999\n`,
     `[store]\nHOST = bob:${secret}@h\n`,
+    `[store]\nHOST = redis://h:6379/0?password=${secret}\n`,
+    `[store]\nHOST = redis://h:6379/0?password=x@${secret}\n`,
+    `[forge]\nDATABASE = postgres://db.example/gitea?user=u&password=${secret}\n`,
+    `[forge]\nPRAEFECT = host=db.example user=u password=${secret}\n`,
   ]) {
     const shown = faultsOf(t, ini).join('\n');
     t.not(shown, '', ini);
     t.notMatch(shown, /hunter2|swordfish/, ini);
   }
+});
+
+t.test('a fault of an address shows its host and path', async t => {
+  t.match(faultsOf(t, '[store]\nHOST = redis://bob:hunter2@h:99999\n'), [
+    /HOST = "redis:\/\/\*{8}@h:99999": not an address of a store/,
+  ]);
+  t.match(faultsOf(t, '[forge]\nDATABASE = postgres://db.example/gitea?password=hunter2\n'), [
+    /DATABASE = "postgres:\/\/db\.example\/gitea\*{8}": an address without a user/,
+  ]);
 });
 
 t.test('what a later version has is not known to this one', async t => {
