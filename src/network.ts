@@ -2,8 +2,9 @@
 
 import { isIP } from 'node:net';
 
+/** Names of containers and of their networks may have `_`. */
 const hostName =
-  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+  /^(?=.{1,253}\.?$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i;
 
 /** Dots and digits alone are a mistyped address, never a name. */
 export function isHost(text: string): boolean {

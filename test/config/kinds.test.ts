@@ -93,6 +93,8 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
       'redis://:pass@redis.example',
       'redis+sentinel://s1:26379,s2:26379/mymaster/0',
       'redis+sentinel://bob:pass@s1/mymaster',
+      'redis://project_redis_1:6379/0',
+      'redis://redis.example.:6379/0',
     ],
     [
       '',
