@@ -26,7 +26,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   oauth: ['quota', 'wire', 'store', 'documents', 'policy', 'identity'],
   overview: ['quota', 'store', 'documents', 'ledger'],
   notices: ['bounded', 'quota', 'config', 'wire', 'documents', 'ledger', 'identity', 'oauth', 'overview'],
-  health: ['quota', 'layout', 'forge', 'wire', 'store', 'policy', 'ledger', 'fleet'],
+  health: ['quota', 'layout', 'forge', 'wire', 'store', 'ledger', 'fleet'],
   gate: ['bounded', 'quota', 'layout', 'wire', 'service', 'store', 'ledger', 'oauth'],
   measuring: [
     'quota',

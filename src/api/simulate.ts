@@ -36,7 +36,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
   // Deleting a group is a small question; the warnings about all other rules may be megabytes.
-  const lint = wanted.without_group === undefined ? lintIn(changes, then) : [];
+  const lint = wanted.without_group === undefined ? await workInSlices(lintIn(drafted, then)) : [];
   const found: Record<Effect, ChangedOwner[]> = { refused: [], allowed: [], graced: [] };
   const isAlike = comparison(settings, then);
   const before = rulingBy(ledger, inForce, settings);

@@ -1,10 +1,18 @@
 /** The whole policy as one document: reading it, and replacing it at once. */
 
 import { createHash } from 'node:crypto';
-import type { Snapshot, Transaction } from '../documents/index.ts';
+import type { Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { groupsIn, listedTwice, Policy, replacePolicy, rulesIn, type WholeGroup } from '../policy/index.ts';
+import {
+  eachGroup,
+  listedTwice,
+  Policy,
+  readInForce,
+  replacePolicy,
+  rulesIn,
+  type WholeGroup,
+} from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
@@ -12,13 +20,24 @@ import { printable } from '../text.ts';
 import { mostOf, type NewWholePolicy, type ReplacedPolicy, type WholePolicy } from '../wire/index.ts';
 import { newRuleFrom, ruleShown } from './routes/shapes.ts';
 
-export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 'policy'>): WholePolicy {
-  return shown(documents.snapshot, policy, id => documents.owners.byId(id)?.name);
+interface Readable {
+  readonly policy: Policy;
+  readonly documents: { readonly owners: { byId(id: number): Pick<OwnerRecord, 'name'> | undefined } };
+}
+
+export function wholePolicyOf(ledger: Readable): Promise<WholePolicy> {
+  return readInForce(ledger, policy => shown(policy, nameIn(ledger)));
+}
+
+function nameIn({ documents }: Readable): (ownerId: number) => string | undefined {
+  return id => documents.owners.byId(id)?.name;
 }
 
 /** Throws `conflict` if the policy in force has another version than the document was written for. */
-function requireCurrentVersion(ledger: Ledger, { version }: NewWholePolicy): void {
-  if (version === undefined || version === null || version === wholePolicyOf(ledger).version) return;
+function* requireCurrentVersion(ledger: Ledger, { version }: NewWholePolicy): Work<void> {
+  if (version === undefined || version === null) return;
+  const inForce = yield* shown(ledger.policy, nameIn(ledger));
+  if (version === inForce.version) return;
   throw new SoftquotaError('conflict', 'version: the policy has changed since that version; read it again');
 }
 
@@ -42,7 +61,7 @@ export function* replaceWholePolicy(
   wanted: NewWholePolicy,
   createUsers: boolean,
 ): Work<ReplacedPolicy> {
-  requireCurrentVersion(ledger, wanted);
+  yield* requireCurrentVersion(ledger, wanted);
   mustNameFewRules(wanted.groups);
   const faults = new FaultList();
   const created = new Map<number, OwnerRecord>();
@@ -98,24 +117,39 @@ export function* replaceWholePolicy(
   }
   faults.throwIfAny();
   yield* replacePolicy(transaction.changes, { rules: wanted.rules.map(newRuleFrom), groups });
-  const nameOf = (id: number) => (created.get(id) ?? ledger.documents.owners.byId(id))?.name;
-  const policy = shown(transaction.changes, new Policy(transaction.changes), nameOf);
+  const known = nameIn(ledger);
+  const policy = yield* shown(new Policy(transaction.changes), id => created.get(id)?.name ?? known(id));
   return { ...policy, created_users: [...created.values()].map(({ name }) => name) };
 }
 
-function shown(
-  snapshot: Snapshot,
-  policy: Policy,
-  nameOf: (ownerId: number) => string | undefined,
-): WholePolicy {
-  const content = {
-    rules: rulesIn(snapshot).map(ruleShown),
-    groups: groupsIn(snapshot).map(({ name, rules }) => ({
-      name,
-      rules: rules.map(rule => rule.name),
-      users: policy.membersOf(name).flatMap(id => nameOf(id) ?? []),
-    })),
+function* shown(policy: Policy, nameOf: (ownerId: number) => string | undefined): Work<WholePolicy> {
+  yield* policy.readMembers();
+  const rules: WholePolicy['rules'][number][] = [];
+  for (const rule of rulesIn(policy.snapshot)) {
+    rules.push(ruleShown(rule));
+    yield;
+  }
+  const groups: WholePolicy['groups'][number][] = [];
+  for (const { name, rules: named } of eachGroup(policy.snapshot)) {
+    const users = policy.membersOf(name).flatMap(id => nameOf(id) ?? []);
+    groups.push({ name, rules: named.map(rule => rule.name), users });
+    yield;
+  }
+  return { version: yield* versionOf({ rules, groups }), rules, groups };
+}
+
+/** Hashes the JSON of a policy, part by part. */
+function* versionOf({ rules, groups }: Omit<WholePolicy, 'version'>): Work<string> {
+  const digest = createHash('sha256');
+  const add = function* (items: readonly object[]): Work<void> {
+    for (const [index, item] of items.entries()) {
+      digest.update(`${index === 0 ? '' : ','}${JSON.stringify(item)}`);
+      yield;
+    }
   };
-  const version = createHash('sha256').update(JSON.stringify(content)).digest('base64url');
-  return { version, ...content };
+  digest.update('{"rules":[');
+  yield* add(rules);
+  digest.update('],"groups":[');
+  yield* add(groups);
+  return digest.update(']}').digest('base64url');
 }

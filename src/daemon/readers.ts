@@ -11,7 +11,7 @@ import type { Fleet } from '../fleet/index.ts';
 import type { Gate, Refusals } from '../gate/index.ts';
 import { findings, hungDisks, type Observed, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
-import { backupOf, type Ledger } from '../ledger/index.ts';
+import { backupOf, type Ledger, policyFaults } from '../ledger/index.ts';
 import { type Log, sparingLog } from '../log.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
@@ -153,7 +153,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
           hosts: await fleet.hosts().catch(() => []),
         },
         storages: config.storages.length,
-        defaultGroups: config.quota.defaultGroups,
+        policyFaults: await policyFaults(ledger),
         unpublished: refusals.trouble,
         unmanagedPushes: unmanagedPushes(),
         unaskedLimits: unaskedLimits(),

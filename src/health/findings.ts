@@ -2,8 +2,6 @@
 
 import { walkersOf } from '../fleet/index.ts';
 import { isOfCluster, notFollowed } from '../layout/index.ts';
-import { renamedOwners } from '../ledger/index.ts';
-import { lintIn } from '../policy/index.ts';
 import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, formatBytes, printable } from '../text.ts';
@@ -336,12 +334,8 @@ const policyMends: Readonly<Record<FindingCode, string>> = {
     'softquota user edit OLD --name NEW keeps everything; if it is somebody else: remove the old owner from the groups, or delete the old owner',
 };
 
-function policy({ ledger, defaultGroups }: Observed): Finding[] {
-  const faults = [
-    ...lintIn(ledger.documents.snapshot, { ...ledger.settings, defaultGroups }),
-    ...renamedOwners(ledger),
-  ];
-  return [...Map.groupBy(faults, ({ code }) => code).values()].flatMap(first =>
+function policy({ policyFaults }: Observed): Finding[] {
+  return [...Map.groupBy(policyFaults, ({ code }) => code).values()].flatMap(first =>
     listed({ first, count: first.length }, ({ code, message }) =>
       makeFinding(code === 'perhaps_renamed' ? code : 'policy_fault', message, policyMends[code]),
     ),

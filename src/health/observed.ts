@@ -4,8 +4,13 @@ import type { FleetState, NameTaken } from '../fleet/index.ts';
 import type { ForgeFault, ForgeKind, OddRows, Unowned } from '../forge/index.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { BoundScope, Subject } from '../quota/index.ts';
-import { type FullDisk, fullDiskWords } from '../quota/index.ts';
+import {
+  type BoundScope,
+  type FullDisk,
+  fullDiskWords,
+  type LintFinding,
+  type Subject,
+} from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, printable } from '../text.ts';
 import type { NoticePlace, Overview, WorkerReport } from '../wire/index.ts';
@@ -68,7 +73,7 @@ export interface Observed {
   readonly forge: ObservedForge | null;
   /** Null: no other host shares the quota. */
   readonly fleet: ObservedFleet | null;
-  readonly defaultGroups: readonly string[];
+  readonly policyFaults: readonly LintFinding[];
   /** `[storage.*]` sections with a PATH. */
   readonly storages: number;
   /** Storage roots that are missing or have become another file system, by the last sweep. */

@@ -6,6 +6,7 @@ import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Group, longestName, nameFaults } from '../quota/index.ts';
+import { runToEnd, type Work } from '../slices.ts';
 import { printable } from '../text.ts';
 import {
   type Assignment,
@@ -31,7 +32,12 @@ export interface NewGroup {
 }
 
 export function groupsIn(snapshot: Snapshot): readonly Group[] {
-  return inOrder(snapshot.all(groupKind)).map(([name, document]) => groupOf(snapshot, name, document));
+  return [...eachGroup(snapshot)];
+}
+
+/** Yields the groups one by one, so that long work can pause between them. */
+export function* eachGroup(snapshot: Snapshot): Generator<Group> {
+  for (const [name, document] of inOrder(snapshot.all(groupKind))) yield groupOf(snapshot, name, document);
 }
 
 export function groupNamesIn(snapshot: Snapshot): string[] {
@@ -98,7 +104,7 @@ function faultsOfNew(
 export function deleteGroup(
   changes: ChangeSet,
   name: string,
-  members: readonly number[] = membersByGroup(changes).get(name) ?? [],
+  members: readonly number[] = runToEnd(membersByGroup(changes)).get(name) ?? [],
 ): void {
   mustBeGroup(changes, name);
   changes.remove(groupKind, name);
@@ -147,7 +153,7 @@ export function assignedGroups(snapshot: Snapshot, ownerId: number): readonly st
 /**
  * Returns the ids of each group's members, in the order in which they joined; omits groups without members.
  */
-export function membersByGroup(snapshot: Snapshot): ReadonlyMap<string, readonly number[]> {
+export function* membersByGroup(snapshot: Snapshot): Work<ReadonlyMap<string, readonly number[]>> {
   const found = new Map<string, { id: number; place: number }[]>();
   for (const [owner, entries] of snapshot.all(assignmentKind)) {
     for (const { group, place: at } of entries) {
@@ -155,13 +161,18 @@ export function membersByGroup(snapshot: Snapshot): ReadonlyMap<string, readonly
       members.push({ id: Number(owner), place: at });
       found.set(group, members);
     }
+    yield;
   }
-  return new Map(
-    [...found].map(([group, members]) => [
+  const ordered = new Map<string, readonly number[]>();
+  for (const [group, members] of found) {
+    members.sort((a, b) => a.place - b.place || a.id - b.id);
+    ordered.set(
       group,
-      members.sort((a, b) => a.place - b.place || a.id - b.id).map(({ id }) => id),
-    ]),
-  );
+      members.map(({ id }) => id),
+    );
+    yield;
+  }
+  return ordered;
 }
 
 /** Throws `not_found` if the group is missing, `already_in` if the owner is in it already. */

@@ -24,6 +24,7 @@ export {
   assignedGroups,
   createGroup,
   deleteGroup,
+  eachGroup,
   endGroupModes,
   groupNamed,
   groupNamesIn,
@@ -33,7 +34,7 @@ export {
   setGroups,
   unassign,
 } from './groups.ts';
-export { Policy } from './policy.ts';
+export { Policy, readInForce } from './policy.ts';
 export {
   type LintSettings,
   lintApart,

@@ -9,6 +9,7 @@ import {
   type Standing,
   standingIn,
 } from '../quota/index.ts';
+import { runToEnd, type Work, workInSlices } from '../slices.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
 import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
 import { groupKind, ruleKind } from './rules.ts';
@@ -17,7 +18,7 @@ const nobody: readonly number[] = [];
 
 /** Reads a snapshot that does not change any more; after each change the ledger makes a new policy. */
 export class Policy {
-  readonly #snapshot: Snapshot;
+  readonly snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();
   readonly hasAllowances: boolean;
   /** The sum of allowances by owner id, valid from the time it was added up until the first of them ends. */
@@ -35,7 +36,7 @@ export class Policy {
     const named = [...snapshot.all(ruleKind)];
     const rules = named.map(([, rule]) => rule);
     const groups = [...snapshot.all(groupKind)];
-    this.#snapshot = snapshot;
+    this.snapshot = snapshot;
     this.hasAllowances = !isNone(snapshot.all(allowanceKind));
     this.#isWhole =
       [...rules, ...groups.map(([, group]) => group)].every(({ mode }) => mode === undefined) &&
@@ -52,7 +53,7 @@ export class Policy {
       this.#standings = { defaults: defaultGroups, found: new Map() };
     }
     const { found } = this.#standings;
-    const assigned = ownerId === null ? [] : assignedGroups(this.#snapshot, ownerId);
+    const assigned = ownerId === null ? [] : assignedGroups(this.snapshot, ownerId);
     const names = assigned.join('\n');
     const known = found.get(names);
     if (known !== undefined) return known;
@@ -64,7 +65,7 @@ export class Policy {
 
   /** Returns a rule's own grace in milliseconds; undefined: as configured, or there is no such rule. */
   graceMsOf(rule: string): number | undefined {
-    return this.#snapshot.get(ruleKind, rule)?.graceMs;
+    return this.snapshot.get(ruleKind, rule)?.graceMs;
   }
 
   /**
@@ -74,11 +75,11 @@ export class Policy {
   allowanceOf(ownerId: number | null, now: () => number): ActiveAllowance | null {
     if (!this.hasAllowances || ownerId === null) return null;
     const known = this.#allowances.get(ownerId);
-    if (known === undefined && this.#snapshot.get(allowanceKind, String(ownerId)) === undefined) return null;
+    if (known === undefined && this.snapshot.get(allowanceKind, String(ownerId)) === undefined) return null;
     const time = now();
     // A clock that was set back makes allowances run again.
     if (known !== undefined && known.at <= time && time < known.active.until) return known.active;
-    const active = activeAllowance(this.#snapshot, ownerId, time);
+    const active = activeAllowance(this.snapshot, ownerId, time);
     if (active === null) this.#allowances.delete(ownerId);
     else this.#allowances.set(ownerId, { active, at: time });
     return active;
@@ -86,20 +87,25 @@ export class Policy {
 
   /** Returns the groups assigned to an owner; without any, the existing DEFAULT_GROUPS, by name. */
   groupsOf(ownerId: number | null, defaultGroups: readonly string[]): readonly Group[] {
-    const assigned = ownerId === null ? [] : assignedGroups(this.#snapshot, ownerId);
+    const assigned = ownerId === null ? [] : assignedGroups(this.snapshot, ownerId);
     const names = assigned.length > 0 ? assigned : [...new Set(defaultGroups)].sort();
-    return names.flatMap(name => groupNamed(this.#snapshot, name) ?? []);
+    return names.flatMap(name => groupNamed(this.snapshot, name) ?? []);
   }
 
   /** Returns the assigned groups of an owner with a limit of their members together. */
   pooledOf(ownerId: number): readonly string[] {
     if (this.pooled.size === 0) return [];
-    return assignedGroups(this.#snapshot, ownerId).filter(group => this.pooled.has(group));
+    return assignedGroups(this.snapshot, ownerId).filter(group => this.pooled.has(group));
   }
 
   membersOf(group: string): readonly number[] {
-    this.#members ??= membersByGroup(this.#snapshot);
+    this.#members ??= runToEnd(membersByGroup(this.snapshot));
     return this.#members.get(group) ?? nobody;
+  }
+
+  /** Reads what `membersOf` needs, so that its first call takes no longer than others. */
+  *readMembers(): Work<void> {
+    this.#members ??= yield* membersByGroup(this.snapshot);
   }
 
   /** Returns the groups of `pooledOf` with their rules, by name. */
@@ -116,7 +122,7 @@ export class Policy {
   group(name: string): CompiledGroup | null {
     const known = this.#compiled.get(name);
     if (known !== undefined) return known;
-    const group = groupNamed(this.#snapshot, name);
+    const group = groupNamed(this.snapshot, name);
     const compiled = group === undefined ? null : compileGroup(group);
     this.#compiled.set(name, compiled);
     return compiled;
@@ -131,6 +137,21 @@ export class Policy {
     }
     return found;
   }
+}
+
+const mostTries = 3;
+
+/** Reads the policy in force in slices. If it changes meanwhile again and again, reads it in one step. */
+export async function readInForce<T>(
+  ledger: { readonly policy: Policy },
+  read: (policy: Policy) => Work<T>,
+): Promise<T> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const { policy } = ledger;
+    const result = await workInSlices(read(policy));
+    if (ledger.policy === policy) return result;
+  }
+  return runToEnd(read(ledger.policy));
 }
 
 function isNone(entries: Iterable<unknown>): boolean {

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Kind, type Snapshot } from '../documents/index.ts';
 import { FaultList } from '../errors.ts';
 import {
+  type Group,
   type LintedPolicy,
   type LintFinding,
   lint,
@@ -17,7 +18,7 @@ import {
 } from '../quota/index.ts';
 import { runToEnd, type Work } from '../slices.ts';
 import { printable } from '../text.ts';
-import { createMissing, groupsIn, type NewGroup } from './groups.ts';
+import { createMissing, eachGroup, type NewGroup } from './groups.ts';
 import { Policy } from './policy.ts';
 import { type Assignment, assignmentKind, groupKind, ruleDocument, ruleFaults, ruleKind } from './rules.ts';
 
@@ -171,13 +172,17 @@ function placesInOrder(
 
 export type LintSettings = QuotaSettings & Pick<LintedPolicy, 'asked' | 'defaultGroups'>;
 
-/** Lints the policy in a snapshot, which may be a change set. */
-export function lintIn(snapshot: Snapshot, settings: LintSettings): readonly LintFinding[] {
-  const policy = new Policy(snapshot);
-  const groups = groupsIn(snapshot);
+/** Lints a policy, which may be that of a change set. */
+export function* lintIn(policy: Policy, settings: LintSettings): Work<readonly LintFinding[]> {
+  yield* policy.readMembers();
+  const groups: Group[] = [];
+  for (const group of eachGroup(policy.snapshot)) {
+    groups.push(group);
+    yield;
+  }
   const members = new Map(groups.map(({ name }) => [name, policy.membersOf(name)]));
   const { defaultGroups, asked } = settings;
-  return lint({ groups, defaultGroups, members, settings, asked });
+  return yield* lint({ groups, defaultGroups, members, settings, asked });
 }
 
 const nothing: Snapshot = { get: () => undefined, all: () => [], ofOwner: () => [] };
@@ -186,5 +191,5 @@ const nothing: Snapshot = { get: () => undefined, all: () => [], ofOwner: () => 
 export function lintApart(policy: Required<WholePolicy>, settings: LintSettings): readonly LintFinding[] {
   const changes = new ChangeSet(nothing);
   runToEnd(replacePolicy(changes, policy));
-  return lintIn(changes, settings);
+  return runToEnd(lintIn(new Policy(changes), settings));
 }

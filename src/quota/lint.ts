@@ -6,6 +6,7 @@
  * others together make superfluous.
  */
 
+import type { Work } from '../slices.ts';
 import { printable } from '../text.ts';
 import {
   type CompiledGroup,
@@ -69,9 +70,13 @@ export interface LintFinding {
 }
 
 /** Finds possible mistakes in a policy, in the order of `FindingCode`, then in that of the policy. */
-export function lint(policy: LintedPolicy): readonly LintFinding[] {
+export function* lint(policy: LintedPolicy): Work<readonly LintFinding[]> {
   const { members, defaultGroups, settings } = policy;
-  const groups = policy.groups.map(compileGroup);
+  const groups: CompiledGroup[] = [];
+  for (const group of policy.groups) {
+    groups.push(compileGroup(group));
+    yield;
+  }
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
   const isAssigned = ({ name }: CompiledGroup) =>
     members === undefined || (members.get(name) ?? []).length > 0;
@@ -84,13 +89,26 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
     ...missingDefaults(defaultGroups, groups),
     ...groups.flatMap(emptyGroup),
     ...groups.filter(group => !isAssigned(group) && !defaults.includes(group)).map(unusedGroup),
-    ...enforcedDefaults.flatMap(group => shadowedDefault(group, enforcedDefaults, settings)),
+    ...(yield* findIn(enforcedDefaults, group => shadowedDefault(group, enforcedDefaults, settings))),
     ...groups.flatMap(group => group.rules.flatMap(rule => matchesNothing(rule, group))),
-    ...enforced.flatMap(group => unreachable(group, settings)),
-    ...assigned.flatMap(group => uncoveredOfGroup(group, enforcedDefaults, settings)),
+    ...(yield* findIn(enforced, group => unreachable(group, settings))),
+    ...(yield* findIn(assigned, group => uncoveredOfGroup(group, enforcedDefaults, settings))),
     ...uncovered(enforcedDefaults, settings, 'Owners without a group'),
-    ...idleBounds(groups, policy, inForce),
+    ...(yield* idleBounds(groups, policy, inForce)),
   ];
+}
+
+/** Finds something in one group after the other, and pauses in between. */
+function* findIn(
+  groups: readonly CompiledGroup[],
+  find: (group: CompiledGroup) => readonly LintFinding[],
+): Work<readonly LintFinding[]> {
+  const found: (readonly LintFinding[])[] = [];
+  for (const group of groups) {
+    found.push(find(group));
+    yield;
+  }
+  return found.flat();
 }
 
 /** Returns the groups with only some of their rules, also groups without any rule left. */
@@ -238,14 +256,14 @@ function uncovered(
 }
 
 /** Finds bounds that apply to nobody, or that never refuse before another limit does. */
-function idleBounds(
+function* idleBounds(
   groups: readonly CompiledGroup[],
   { defaultGroups, members = new Map(), settings, asked }: LintedPolicy,
   inForce: readonly CompiledGroup[],
-): readonly LintFinding[] {
+): Work<readonly LintFinding[]> {
   const defaults = inForce.filter(({ name }) => defaultGroups.includes(name));
-  const sharedBy = sharedGroups(inForce, members);
-  return groups.flatMap(group => {
+  const sharedBy = yield* sharedGroups(inForce, members);
+  return yield* findIn(groups, group => {
     const own = members.get(group.name) ?? [];
     const isDefault = defaultGroups.includes(group.name);
     const shared = group.rules.some(isOfThings) ? sharedBy(own) : [];
@@ -275,10 +293,10 @@ function idleBounds(
  * Returns a function that finds the groups with bounds that have all of some members, at least one. Groups
  * may have 100,000 members, so each list of them is read once, and only for groups with bounds.
  */
-function sharedGroups(
+function* sharedGroups(
   groups: readonly CompiledGroup[],
   members: ReadonlyMap<string, readonly number[]>,
-): (own: readonly number[]) => readonly CompiledGroup[] {
+): Work<(own: readonly number[]) => readonly CompiledGroup[]> {
   const holders = new Map<number, { readonly group: CompiledGroup; readonly ids: ReadonlySet<number> }[]>();
   for (const group of groups.filter(({ rules }) => rules.some(isOfThings))) {
     const holder = { group, ids: new Set(members.get(group.name)) };
@@ -286,6 +304,7 @@ function sharedGroups(
       const known = holders.get(id);
       if (known === undefined) holders.set(id, [holder]);
       else known.push(holder);
+      yield;
     }
   }
   return own =>

@@ -215,8 +215,9 @@ t.test('owners that fall together are named', async t => {
 });
 
 t.test('default groups that are nowhere are a notice', async t => {
-  const seen = await observed(t, { defaultGroups: ['free'] });
-  t.ok(findings(seen).some(({ message }) => message.includes('free')));
+  const message = 'DEFAULT_GROUPS names "free", which does not exist';
+  const seen = await observed(t, { policyFaults: [{ code: 'missing_default_group', message }] });
+  t.match(toldOf(seen, 'policy_fault'), [{ severity: 'notice', message, mend: /DEFAULT_GROUPS/ }]);
 });
 
 t.test('what cannot be published for hooks is told, with since when and why', async t => {

@@ -172,8 +172,9 @@ t.test('a source that reports no more is told, with how to start again or to end
 });
 
 t.test('of many mistakes in a policy of one kind the first ones are told', async t => {
-  const defaultGroups = Array.from({ length: 30 }, (_, at) => `missing-${at}`);
-  const told = toldOf(await observed(t, { defaultGroups }), 'policy_fault');
+  const code = 'missing_default_group';
+  const policyFaults = Array.from({ length: 30 }, (_, at) => ({ code, message: `missing-${at}` }) as const);
+  const told = toldOf(await observed(t, { policyFaults }), 'policy_fault');
   t.equal(told.length, 21);
   t.match(told[0]?.message, 'missing-0');
   t.match(told.at(-1)?.message, '10 more like these');

@@ -24,7 +24,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     ledger,
     forge: null,
     fleet: null,
-    defaultGroups: [],
+    policyFaults: [],
     storages: 1,
     rootsAway: [],
     rootsUnused: [],

@@ -1,7 +1,7 @@
 /** Owners who may have been renamed on the disk alone. */
 
 import t, { type Test } from 'tap';
-import { renamedOwners } from '../../src/ledger/index.ts';
+import { renamedOwners } from '../../src/ledger/renamed-owners.ts';
 import { assign, createGroup } from '../../src/policy/index.ts';
 import { longestTurn } from '../own-time.ts';
 import { SetClock, World, walk } from './world.ts';

@@ -9,6 +9,7 @@ import {
   lint,
   type Rule,
 } from '../../src/quota/index.ts';
+import { runToEnd } from '../../src/slices.ts';
 import { asked, group, groups, plainSettings, question, ruleOf } from './arbitraries.ts';
 
 /** Findings of a policy whose built-in limit covers what nothing else does, unless settings say otherwise. */
@@ -16,12 +17,8 @@ function found(
   policy: Partial<LintedPolicy>,
   settings: Partial<LintedPolicy['settings']> = {},
 ): readonly LintFinding[] {
-  return lint({
-    groups: [],
-    defaultGroups: [],
-    ...policy,
-    settings: { ...plainSettings, totalBytes: 1000, ...settings },
-  });
+  const linted = { groups: [], defaultGroups: [], ...policy };
+  return runToEnd(lint({ ...linted, settings: { ...plainSettings, totalBytes: 1000, ...settings } }));
 }
 
 /** Findings without their words. */

@@ -14,6 +14,7 @@ import {
   usageOf,
   warning,
 } from '../../src/quota/index.ts';
+import { runToEnd } from '../../src/slices.ts';
 import { plainSettings, rule, standing } from './arbitraries.ts';
 
 const stored = usageOf({ 'size:git:lfs': 500 });
@@ -126,7 +127,7 @@ t.test('a grace of what only reports is marked, so that it begins anew once it r
 
 t.test('lint knows that what is in report mode limits nobody', async t => {
   const codes = (groups: readonly Group[]) =>
-    lint({ groups, defaultGroups: ['g'], settings: plainSettings }).map(({ code }) => code);
+    runToEnd(lint({ groups, defaultGroups: ['g'], settings: plainSettings })).map(({ code }) => code);
   t.strictSame(codes([{ name: 'g', rules: [rule('a', 10), rule('b', 20)] }]), ['unreachable_rule']);
   t.strictSame(codes([{ name: 'g', rules: [rule('a', 10, { mode: 'report' }), rule('b', 20)] }]), []);
   t.strictSame(

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Snapshot, Transaction } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
-import { renamedOwners } from '../../ledger/index.ts';
+import { policyFaults } from '../../ledger/index.ts';
 import { poolStates } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
 import { bytesUnder, leafMask } from '../../quota/index.ts';
@@ -261,7 +261,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       description:
         'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
       answer: { status: 200, description: 'Findings', schema: z.array(wire.policyFault).readonly() },
-      handle: () => [...policy.lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
+      handle: () => policyFaults(ledger),
     }),
     route('post', 'simulatePolicy', '/admin/quota/simulate', {
       summary: 'Owners who would be newly refused or allowed with another policy',
