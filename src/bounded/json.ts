@@ -32,7 +32,7 @@ export function readExactJson(text: string, mostValues: number): unknown {
   if (!shape.mayBeRounded) return parsed(text);
   if (text.length > mostExactCharacters) {
     throw new JsonFault(
-      `it has a number with more than ${plainDigits} digits or an exponent, and more than ${mostExactCharacters} characters`,
+      `it has a number above 2^53 - 1, with an exponent or with too many digits, and more than ${mostExactCharacters} characters`,
     );
   }
   return parsed(text, (_name: string, value: unknown, context?: { readonly source?: string }) =>
@@ -51,7 +51,7 @@ function parsed(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unkno
 interface Shape {
   readonly depth: number;
   readonly values: number;
-  /** There is a number with many digits or an exponent. */
+  /** There is a number with an exponent, or with so many digits that it is not exact. */
   readonly mayBeRounded: boolean;
 }
 
@@ -63,7 +63,8 @@ function shapeOf(text: string): Shape {
   let values = 1;
   let digits = 0;
   let mayBeRounded = false;
-  for (let at = 0; at < text.length; at++) {
+  // Goes one character beyond the end, since a number may end there.
+  for (let at = 0; at <= text.length; at++) {
     const character = text[at] ?? '';
     if (isInText) {
       if (character === '\\') at++;
@@ -72,10 +73,13 @@ function shapeOf(text: string): Shape {
     }
     if (isInNumber(character)) {
       digits++;
-      if (digits > plainDigits) mayBeRounded = true;
       continue;
     }
     if (digits > 0 && (character === 'e' || character === 'E')) mayBeRounded = true;
+    if (digits > plainDigits) {
+      const source = text.slice(at - digits, at);
+      mayBeRounded ||= !isExact(Number(source), source);
+    }
     digits = 0;
     if (character === '"') isInText = true;
     else if (character === ',') values++;

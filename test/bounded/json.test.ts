@@ -87,8 +87,11 @@ t.test('a number that would be rounded is none', async t => {
 t.test('a long text is read where no number in it may be rounded', async t => {
   const filling = 'x e5 1e5 9007199254740993 '.repeat(mostExactCharacters / 20);
   const document = (number: string) => `{"limit":${number},"is":true,"text":${JSON.stringify(filling)}}`;
-  t.match(readExactJson(document('123456789012345'), mostValues), { limit: 123_456_789_012_345, is: true });
-  for (const number of ['1234567890123456', '1e5']) {
-    t.throws(() => readExactJson(document(number), mostValues), /more than 15 digits or an exponent/);
+  for (const limit of [123_456_789_012_345, 2_000_000_000_000_000, Number.MAX_SAFE_INTEGER]) {
+    t.match(readExactJson(document(`${limit}`), mostValues), { limit, is: true });
   }
+  for (const number of ['9007199254740992', '12345678901234567', '0.12345678901234567', '1e5']) {
+    t.throws(() => readExactJson(document(number), mostValues), /above 2\^53 - 1, with an exponent/);
+  }
+  t.throws(() => readExactJson('1'.repeat(2 * mostExactCharacters), mostValues), /above 2\^53 - 1/);
 });
