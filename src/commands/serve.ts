@@ -35,6 +35,12 @@ export const addServe = apiCommand<never, { checkConfig?: boolean; printConfig?:
 async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<number> {
   const { config } = loaded;
   let inForce = loaded;
+  let isReloadAsked = false;
+  // Until the daemon runs, a SIGHUP waits: without a listener it would end the process.
+  let reload = () => {
+    isReloadAsked = true;
+  };
+  process.on('SIGHUP', () => reload());
   keepHeapSmall();
   const { Daemon } = await import('../daemon/index.ts');
   const { createLogger, Supervision } = await import('../service/index.ts');
@@ -73,7 +79,7 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
     const started = await Daemon.start({ config, written: loaded, env, log, socketLost });
     daemon = started;
     supervision.begin();
-    process.on('SIGHUP', () => {
+    reload = () => {
       supervision.reloading();
       const again = loadAgain(whereIs(options), inForce);
       // A reader of the log that is stuck delays no answer, as one of standard error would.
@@ -81,7 +87,8 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
       if (again.ok) inForce = again;
       started.reload(again);
       supervision.reloaded();
-    });
+    };
+    if (isReloadAsked) reload();
     log.info({ signal: await stopAsked.promise }, 'softquota stops');
     supervision.stopping();
     setTimeout(() => {

@@ -1,8 +1,10 @@
 /** app.ini: every fault at once, secrets masked, and what changes while the daemon runs. */
 
+import { existsSync } from 'node:fs';
 import { appendFile, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import t from 'tap';
 import { isLong } from '../run-length.ts';
+import { until } from './ask.ts';
 import { Server } from './server.ts';
 
 const reloads = isLong ? 1500 : 45;
@@ -46,6 +48,15 @@ t.test('SIGHUP puts a new limit in force at the next push, and a faulty file cha
   await clone.commit(10);
   t.equal((await clone.push()).code, 1, 'what can change has');
   t.ok(daemon.isRunning);
+});
+
+t.test('SIGHUP while the daemon starts is answered once it runs', async t => {
+  const server = await Server.open(t, { started: false });
+  const daemon = server.startOnDemand({});
+  await until(() => (existsSync(`${server.folder}/data/softquota.db`) ? true : null));
+  await server.configure({ 'quota.default': { TOTAL: '10M' } });
+  daemon.child.kill('SIGHUP');
+  t.match(await daemon.logged(/configuration is reloaded/), { changed: ['[quota.default] TOTAL'] });
 });
 
 t.test('a storage that is added while the daemon runs is measured without a restart', async t => {
