@@ -137,7 +137,7 @@ export class Identity {
           session.via.is === 'token' && changes.get(tokenKind, session.via.tokenKey) === undefined;
         if (owner === undefined || isRevoked)
           throw new SoftquotaError('unauthenticated', 'invalid or expired token');
-        if (held !== null) endBrought(changes, held, now());
+        if (held !== null) endBrought(changes, held);
         return startSession(changes, owner, session, now());
       }, author);
       return { is: 'signed in', started };

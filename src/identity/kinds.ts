@@ -121,7 +121,7 @@ const session = withoutLastUse({
   /** The latest end of the session, because the credentials that started it end then; null: none. */
   endsAt: whole.nullable(),
   createdAt: whole,
-  /** SHA-256 of the current secret, in use since `rotatedAt`, and of the one before. */
+  /** SHA-256 of the secret since `rotatedAt`, and of the one before, until the current one was used. */
   secret: z.string(),
   previousSecret: z.string().nullable(),
   rotatedAt: whole,

@@ -2,8 +2,8 @@
  * Sessions of browsers, as documents, and the users who are signed in by them.
  *
  * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Only their SHA-256 is stored. The
- * secret is replaced once a day. If a request has a replaced secret, two parties have the session, and one of
- * them stole it; so it ends for both.
+ * secret is replaced once a day, and the previous one is valid until the new one was used. If a request has
+ * an older secret, two parties have the session, and one of them stole it; so it ends for both.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -34,7 +34,7 @@ export const sessionLimits = {
   idleMs: 7 * dayMs,
   /** Age of a secret at which the next use replaces it. */
   rotateAfterMs: dayMs,
-  /** Time for which a replaced secret is still accepted, for concurrent requests. */
+  /** Least time for which a replaced secret is still accepted, for concurrent requests. */
   graceMs: minuteMs,
   /** The most sessions of one user; a new one replaces the one that was unused for longest. */
   mostOfOne: 100,
@@ -106,21 +106,39 @@ export function startSession(
 }
 
 function standingOf(
-  { secret, previousSecret, rotatedAt }: SessionDocument,
+  { secret, previousSecret }: SessionDocument,
   brought: PresentedCookie,
-  now: number,
 ): 'current' | 'previous' | 'replaced' {
   if (brought.secret === secret) return 'current';
-  const isInTime = now - rotatedAt < sessionLimits.graceMs;
-  return isInTime && brought.secret === previousSecret ? 'previous' : 'replaced';
+  return brought.secret === previousSecret ? 'previous' : 'replaced';
 }
 
-/** Replaces the secret of a session; null: the presented secret is not the current one. */
-function rotateSession(changes: ChangeSet, brought: PresentedCookie, now: number): SessionCookie | null {
+/** Returns the change of a session's secrets that the use of one brings about; null: none. */
+function dueChange(
+  session: SessionDocument,
+  brought: PresentedCookie,
+  now: number,
+): 'new_secret' | 'no_previous' | null {
+  const { graceMs, rotateAfterMs } = sessionLimits;
+  const standing = standingOf(session, brought);
+  const age = now - session.rotatedAt;
+  if (standing === 'replaced' || age < graceMs) return null;
+  // If the previous one still comes, the answer with the current one got lost.
+  if (standing === 'previous' || age >= rotateAfterMs) return 'new_secret';
+  return session.previousSecret === null ? null : 'no_previous';
+}
+
+/** Makes the due change of a session's secrets; null: there is no new secret. */
+function changeSecrets(changes: ChangeSet, brought: PresentedCookie, now: number): SessionCookie | null {
   const session = changes.get(sessionKind, brought.key);
-  if (session === undefined || standingOf(session, brought, now) !== 'current') return null;
+  const change = session === undefined ? null : dueChange(session, brought, now);
+  if (session === undefined || change === null) return null;
+  if (change === 'no_previous') {
+    changes.put(sessionKind, brought.key, { ...session, previousSecret: null });
+    return null;
+  }
   const secret = randomBytes(secretBytes).toString('base64url');
-  const rotated = { secret: hash('sha256', secret), previousSecret: session.secret, rotatedAt: now };
+  const rotated = { secret: hash('sha256', secret), previousSecret: brought.secret, rotatedAt: now };
   changes.put(sessionKind, brought.key, { ...session, ...rotated });
   return { value: `${brought.handle}.${secret}`, seconds: secondsLeft(session, now) };
 }
@@ -128,7 +146,7 @@ function rotateSession(changes: ChangeSet, brought: PresentedCookie, now: number
 /** Ends a session as stolen if the presented secret was replaced earlier; null: it was not. */
 function markStolen(changes: ChangeSet, brought: PresentedCookie, now: number): SessionDocument | null {
   const session = changes.get(sessionKind, brought.key);
-  if (session === undefined || standingOf(session, brought, now) !== 'replaced') return null;
+  if (session === undefined || standingOf(session, brought) !== 'replaced') return null;
   const stolen = { ...session, stolenAt: now };
   changes.put(sessionKind, brought.key, stolen);
   return stolen;
@@ -162,10 +180,10 @@ export function endSession(changes: ChangeSet, owner: OwnerRecord, id: string): 
 }
 
 /** Ends the session of a cookie, if the cookie is valid, because the browser gets another session. */
-export function endBrought(changes: ChangeSet, value: string, now: number): void {
+export function endBrought(changes: ChangeSet, value: string): void {
   const brought = broughtIn(value);
   const session = brought === null ? undefined : changes.get(sessionKind, brought.key);
-  if (brought === null || session === undefined || standingOf(session, brought, now) === 'replaced') return;
+  if (brought === null || session === undefined || standingOf(session, brought) === 'replaced') return;
   removeSession(changes, brought.key);
 }
 
@@ -233,7 +251,8 @@ const sweepEveryMs = 3_600_000;
  * any host is invalid.
  *
  * A new secret can get lost on its way, for example if the user leaves the page at that moment. So it is
- * remembered while the previous secret is accepted, and sent again in answer to that one.
+ * remembered for concurrent requests, and sent again in answer to the previous one; later that one gets
+ * another new secret.
  */
 export class SignedIn {
   readonly #options: SignedInOptions;
@@ -266,10 +285,8 @@ export class SignedIn {
     const session = brought === null ? undefined : this.#sessionOf(brought.key);
     if (brought === null || session === undefined) return null;
     const { key } = brought;
-    const standing = standingOf(session, brought, this.#options.now());
-    if (standing === 'replaced' && (await this.#isStolen(brought))) return null;
-    const renewed =
-      standing === 'previous' ? this.#lastRenewed(key) : await this.#renewedWhenDue(brought, session);
+    if (standingOf(session, brought) === 'replaced' && (await this.#isStolen(brought))) return null;
+    const renewed = await this.#renewedWhenDue(brought, session);
     const caller = this.callerOf(key);
     if (caller === null) return null;
     this.#recordUse(key, session);
@@ -356,10 +373,12 @@ export class SignedIn {
     return true;
   }
 
-  /** Returns a new cookie if the secret is old enough. Concurrent requests share one replacement. */
+  /** Makes the due change of the secrets. Returns the new cookie. Concurrent requests share one change. */
   async #renewedWhenDue(brought: PresentedCookie, session: SessionDocument): Promise<SessionCookie | null> {
-    if (this.#options.now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
     const { key } = brought;
+    if (dueChange(session, brought, this.#options.now()) === null) {
+      return standingOf(session, brought) === 'previous' ? this.#lastRenewed(key) : null;
+    }
     const rotating =
       this.#rotating.get(key) ?? this.#rotate(brought).finally(() => this.#rotating.delete(key));
     this.#rotating.set(key, rotating);
@@ -372,12 +391,12 @@ export class SignedIn {
     }
   }
 
-  /** Replaces the secret. If several hosts have requests with the same secret, only one host replaces it. */
+  /** Changes the secrets. If several hosts have requests with the same secret, only one host does. */
   async #rotate(brought: PresentedCookie): Promise<SessionCookie | null> {
     const { documents, now } = this.#options;
     await documents.catchUp();
     if (!(await documents.takeLease(`rotate-${brought.key}`))) return null;
-    const held = await documents.transact(({ changes }) => rotateSession(changes, brought, now()));
+    const held = await documents.transact(({ changes }) => changeSecrets(changes, brought, now()));
     if (held === null) return this.#lastRenewed(brought.key);
     this.#remember(brought.key, held);
     return held;

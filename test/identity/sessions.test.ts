@@ -123,7 +123,7 @@ t.test('a session ends when it was not used for a week, and after thirty days in
   t.strictSame(identity.signedIn.sessionsOf(document.owner), []);
 });
 
-t.test('once a day its use replaces the secret; the one before is taken for a minute more', async t => {
+t.test('once a day use replaces the secret; the one before is taken until the new one is used', async t => {
   const { clock, ledger, identity, signIn } = await world(t);
   const { value, document } = await signIn({ token: await tokenOf(ledger, 'alice') });
   clock.pass(rotateAfterMs - 1);
@@ -151,6 +151,21 @@ t.test('once a day its use replaces the secret; the one before is taken for a mi
     { length: 4 },
     'owner, profile, token and session: a new secret is nothing to tell of',
   );
+});
+
+t.test('a new secret that never reached the browser ends no session', async t => {
+  const { clock, ledger, identity, signIn, warned } = await world(t);
+  const { value } = await signIn({ token: await tokenOf(ledger, 'alice') });
+  clock.pass(rotateAfterMs);
+  const lost = renewedIn(await identity.authenticateSession(value));
+  clock.pass(2 * dayMs);
+  const next = renewedIn(await identity.authenticateSession(value));
+  t.not(next, lost, 'the answer with the other one got lost');
+  t.equal(nameIn(await identity.authenticateSession(next)), 'alice');
+  t.strictSame(warned, []);
+  t.match(await identity.authenticateSession(lost), { is: 'refused' }, 'somebody has it after all');
+  t.equal(warned.length, 1);
+  t.match(await identity.authenticateSession(next), { is: 'refused' });
 });
 
 t.test('a secret that comes back after it was replaced ends the session for both who have it', async t => {
