@@ -7,15 +7,8 @@ import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Caller, callerWith, tokenIn } from './caller.ts';
 import { profileOf, type TokenDocument, tokenKind } from './kinds.ts';
-import {
-  endBrought,
-  type NewSession,
-  type SessionCookie,
-  SignedIn,
-  type SignedInOptions,
-  type Started,
-  startSession,
-} from './sessions.ts';
+import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';
+import { SignedIn, type SignedInOptions } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
 import { keptUseOf, Uses } from './uses.ts';
 

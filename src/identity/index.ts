@@ -31,11 +31,11 @@ export {
   endBrought,
   endSession,
   endSessions,
-  type KnownSession,
   type SessionCookie,
   sessionLimits,
   startSession,
 } from './sessions.ts';
+export type { KnownSession } from './signed-in.ts';
 export { createToken, type NewToken, revokeToken, tokensOf } from './tokens.ts';
 export {
   administratorAddresses,

@@ -86,7 +86,7 @@ export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: st
   const [key] = found;
   changes.remove(tokenKind, key);
   forgetUse(changes, key);
-  endSessions(changes, ({ via }) => via.is === 'token' && via.tokenKey === key);
+  endSessions(changes, owner.id, ({ via }) => via.is === 'token' && via.tokenKey === key);
 }
 
 function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {

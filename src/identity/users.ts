@@ -82,7 +82,7 @@ export function editUser(
   if (type !== undefined && type !== before.type) {
     mustFit(changes, before, type);
     transaction.setType(name, type);
-    endSessions(changes, session => session.owner === before.id);
+    endSessions(changes, before.id, () => true);
   }
   changes.put(profileKind, String(before.id), profile);
   if (fields.isAdmin !== undefined) forgetAdministrationBy(changes, before.id);

@@ -6,6 +6,7 @@
 import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import type { Log } from '../log.ts';
 import { SerialQueue } from '../serial-queue.ts';
+import type { Work } from '../slices.ts';
 import { sessionKind, tokenKind, useKind } from './kinds.ts';
 
 interface UsesOptions {
@@ -81,8 +82,11 @@ export function forgetUse(changes: ChangeSet, key: string): void {
 }
 
 /** Removes uses of removed tokens and sessions, since a use can be written during the removal. */
-export function forgetUsesOfGone(changes: ChangeSet): void {
-  for (const [key] of [...changes.all(useKind)]) if (!isThere(changes, key)) changes.remove(useKind, key);
+export function* forgetUsesOfGone(changes: ChangeSet): Work<void> {
+  for (const [key] of changes.all(useKind)) {
+    if (!isThere(changes, key)) changes.remove(useKind, key);
+    yield;
+  }
 }
 
 function isThere(changes: ChangeSet, key: string): boolean {

@@ -124,7 +124,7 @@ export class SignInFlow {
     if (!isOf) return false;
     try {
       await this.#options.documents.transact(
-        ({ changes }) => endSessions(changes, ({ id }) => id === session.id),
+        ({ changes }) => endSessions(changes, session.owner, ({ id }) => id === session.id),
         by,
       );
       return true;

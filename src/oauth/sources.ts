@@ -219,7 +219,7 @@ export function setAdministrator(transaction: Transaction, ownerId: number, isAd
 }
 
 function endSessionsBy(changes: ChangeSet, { id }: SourceDocument): void {
-  endSessions(changes, ({ via }) => via.is === 'source' && via.source === id);
+  endSessions(changes, null, ({ via }) => via.is === 'source' && via.source === id);
 }
 
 /** Unlinks and signs out a user, and ends administrator rights from a source. Throws `not_found`. */
@@ -231,6 +231,7 @@ export function unlink(transaction: Transaction, id: string, user: string): void
   if (link.administrationBy !== null) setAdministrator(transaction, owner.id, false);
   endSessions(
     changes,
+    owner.id,
     ({ via }) => via.is === 'source' && via.issuer === link.issuer && via.subject === link.subject,
   );
 }

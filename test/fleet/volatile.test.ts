@@ -42,7 +42,7 @@ t.test('a session is known and over on every host, and moves no version', async 
   t.strictSame((await store.state()).position, before);
   await other.fleet.catchUp();
   t.strictSame(sessionsOn(other), [key]);
-  await other.ledger.documents.transact(({ changes }) => endSessions(changes, () => true));
+  await other.ledger.documents.transact(({ changes }) => endSessions(changes, null, () => true));
   await one.fleet.catchUp();
   t.strictSame(sessionsOn(one), []);
 });
@@ -97,7 +97,7 @@ t.test('what this host wrote is not undone by what was read before', async t => 
   let later = '';
   during = async () => {
     during = async () => {};
-    await one.ledger.documents.transact(({ changes }) => endSessions(changes, () => true));
+    await one.ledger.documents.transact(({ changes }) => endSessions(changes, null, () => true));
     ({ key: later } = await signIn(one, alice));
   };
   await one.fleet.catchUp();
@@ -190,7 +190,7 @@ t.test('a change of which only the policy was made says so', async t => {
   isAway = true;
   const both = one.ledger.documents.transact(({ changes }) => {
     createRule(changes, { name: 'total', limitBytes: 0, subjects: [] });
-    endSessions(changes, () => true);
+    endSessions(changes, null, () => true);
   });
   await t.rejects(both, {
     code: 'store_away',

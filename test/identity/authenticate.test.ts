@@ -123,6 +123,7 @@ t.test('the last use is written now and then, and tried again where it could not
         if (isAway) throw new Error('away');
         return ledger.documents.transact(change);
       },
+      transactInSlices: change => ledger.documents.transactInSlices(change),
       catchUp: async () => {},
       takeLease: async () => true,
     },

@@ -4,6 +4,7 @@ import t from 'tap';
 import { editUser, endSession, Identity, revokeToken, sessionLimits } from '../../src/identity/index.ts';
 import { sessionKind, useKind } from '../../src/identity/kinds.ts';
 import { silentLog } from '../ledger/world.ts';
+import { longestTurn } from '../own-time.ts';
 import { nameIn, renewedIn, tokenOf, world } from './session-world.ts';
 
 const minuteMs = 60_000;
@@ -214,6 +215,7 @@ t.test('a secret that another host replaced a moment ago is no theft', async t =
       },
       owners: ledger.documents.owners,
       transact: (change, by) => ledger.documents.transact(change, by),
+      transactInSlices: (change, by) => ledger.documents.transactInSlices(change, by),
       catchUp: async () => {
         knowsLatest = true;
       },
@@ -262,6 +264,22 @@ t.test('sessions that are over are taken out of the store', async t => {
   await identity.signedIn.sweep();
   t.equal(ledger.documents.snapshot.get(sessionKind, old.key), undefined);
   t.ok(ledger.documents.snapshot.get(sessionKind, kept.key));
+});
+
+t.test('sweeping very many sessions keeps nobody waiting', async t => {
+  const { ledger, signIn } = await world(t);
+  const { document } = await signIn({ token: await tokenOf(ledger, 'alice') });
+  const session = { ...document, via: { is: 'link' } };
+  const documents = Array.from({ length: 60_000 }, (_, id) => ({
+    kind: 'session',
+    key: `session ${id}`,
+    text: JSON.stringify({ ...session, id }),
+  }));
+  ledger.documents.applyVolatile({ documents });
+  const signedIn = new Identity({ documents: ledger.documents, now: () => 0, log: silentLog }).signedIn;
+  const turn = await longestTurn(20, () => signedIn.sweep());
+  t.ok(turn < 20, `${turn} ms`);
+  t.equal([...ledger.documents.snapshot.all(sessionKind)].length, documents.length + 1);
 });
 
 t.test('a user has so many sessions at most; the one that was not used for longest makes room', async t => {

@@ -220,7 +220,8 @@ function sessionRoutes(services: ApiServices): readonly Route[] {
         const { sessionKey } = caller;
         const ended = sessionKey === null ? undefined : identity.signedIn.session(sessionKey);
         if (ended === undefined || browser === null) throw noSession();
-        await change(({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id));
+        const { id, owner } = ended.document;
+        await change(({ changes }) => endSessions(changes, owner, session => session.id === id));
         browser.hold(null);
       },
     }),
