@@ -138,7 +138,7 @@ export const metrics = keysOf('metrics', {
       kind.matching(/^[!-~]{16,}$/, 'no token', 'Write 16 or more letters, digits or signs', text => text),
     ),
     {
-      doc: 'Whoever reads the metrics sends it: `Authorization: Bearer TOKEN`. Without it, only programs of this host that do not come through a proxy can read them, and the administrator on ADMIN_SOCKET.',
+      doc: 'Whoever reads the metrics sends it: `Authorization: Bearer TOKEN`. Without it, only programs of this host can read them, also a proxy that adds no X-Forwarded-For, and the administrator on ADMIN_SOCKET.',
       secret: 'whole',
     },
   ),
