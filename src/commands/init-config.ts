@@ -25,16 +25,15 @@ const mostRefused = 20;
 
 /**
  * Proposes a round size (1, 2 or 5 and zeros) that few of the owners exceed, or takes the given one.
- * `largest` begins with the largest owner.
+ * `owners` begins with the largest one.
  */
 export function proposeTotal(
-  largest: readonly Pick<OwnerRow, 'name' | 'total'>[],
-  owners: number,
+  owners: readonly Pick<OwnerRow, 'name' | 'total'>[],
   given: number | null = null,
 ): ProposedLimit {
-  const few = Math.min(mostRefused, Math.floor(owners / ownersPerRefused), Math.max(0, largest.length - 1));
-  const bytes = given ?? roundUp(largest[few]?.total ?? 0);
-  const over = bytes === -1 ? [] : largest.filter(({ total }) => total > bytes);
+  const few = Math.min(mostRefused, Math.floor(owners.length / ownersPerRefused));
+  const bytes = given ?? roundUp(owners[few]?.total ?? 0);
+  const over = bytes === -1 ? [] : owners.filter(({ total }) => total > bytes);
   const refused = over.map(({ name, total }) => ({ name, used: total }));
   return { total: sizeText(bytes), bytes, given: given !== null, refused };
 }

@@ -15,18 +15,20 @@ import { scanSummary } from './scan.ts';
 
 export interface Measured {
   readonly scan: ScanReport;
-  readonly owners: number;
+  /** The largest first. */
+  readonly owners: readonly OwnerRow[];
   /** Bytes of all owners. */
   readonly total: number;
-  /** At most as many owners as one answer has, the largest first. */
-  readonly largest: readonly OwnerRow[];
   /** The first reading of the forge's database; null if the configuration names none. */
   readonly forge: ObservedForge | null;
 }
 
 export interface InitReport
   extends Pick<Survey, 'layout' | 'root' | 'evidence' | 'advice' | 'repositories'>,
-    Pick<Measured, 'scan' | 'owners' | 'total' | 'largest'> {
+    Pick<Measured, 'scan' | 'total'> {
+  readonly owners: number;
+  /** The largest owners, the largest first. */
+  readonly largest: readonly OwnerRow[];
   /** The file that was written. */
   readonly config: string;
   /** The state of the forge's database; null without a forge. */
@@ -210,12 +212,16 @@ function sumOf(to: string, rows: readonly BillingRow[]): BillingRow {
 const reporting =
   'No walk can tell the owners of the last of these. A program that knows them can report them (POST /v1/units, docs/gate.md).';
 
+const mostNamed = 20;
+
 function limitLine({ owners: count, proposal: { total, refused, given } }: InitReport): string {
   const limit = `${given ? 'Limit' : 'Suggested limit'}: TOTAL = ${total}`;
   const all = counted(count, 'owner', 'owners');
   if (refused.length === 0) return `${limit} (none of ${all} is over it today).`;
-  const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
-  return `${limit} (${refused.length} of ${all} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`;
+  const named = refused.slice(0, mostNamed).map(({ name, used }) => `${name} (${formatBytes(used)})`);
+  const more = refused.length - named.length;
+  const who = more > 0 ? `${named.join(', ')} and ${formatCount(more)} more` : named.join(', ');
+  return `${limit} (${formatCount(refused.length)} of ${all} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`;
 }
 
 function workerLines({ worker, next }: InitReport): Texts {

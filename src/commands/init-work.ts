@@ -18,7 +18,7 @@ import { missingGits, type Survey, survey, surveyPlaces, wellKnownPlaces } from 
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import type { ObservedForge } from '../health/index.ts';
 import type { Overview, OwnerRow, ScanReport } from '../wire/index.ts';
-import { type DaemonClient, localAdminClient, mostRows } from './client.ts';
+import { type DaemonClient, everyRow, localAdminClient } from './client.ts';
 import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';
 import { afterReading, askForge } from './init-forge.ts';
 import { type InitReport, initText, type Measured, nextCommands } from './init-report.ts';
@@ -65,10 +65,10 @@ export async function initialise(root: string | null, options: InitOptions): Pro
   const keepsHooks = hasWorker && installsHooks && !['gitolite', 'gitlab'].includes(found.layout);
   const textWith = (limit: ProposedLimit) =>
     configText(found, places, { mode, limit, hasWorker, keepsHooks, gits }, asked);
-  const config = loadDraft(file, textWith(proposeTotal([], 0, totalBytes ?? -1)));
+  const config = loadDraft(file, textWith(proposeTotal([], totalBytes ?? -1)));
   await refuseRunning(config);
-  const { scan, owners, total, largest, forge: read } = await measureFirst(config, places.account);
-  const proposal = proposeTotal(largest, owners, totalBytes);
+  const { scan, owners, total, forge: read } = await measureFirst(config, places.account);
+  const proposal = proposeTotal(owners, totalBytes);
   // Another run replaces these, and no app.ini.
   if (worker !== null) writeUnits(worker);
   writeNew(file, textWith(proposal));
@@ -83,9 +83,9 @@ export async function initialise(root: string | null, options: InitOptions): Pro
     repositories,
     forge,
     scan,
-    owners,
+    owners: owners.length,
     total,
-    largest: largest.slice(0, shownOwners),
+    largest: owners.slice(0, shownOwners),
     mode,
     proposal,
     unattributed: {
@@ -198,11 +198,9 @@ async function measured(
     throw new SoftquotaError('not_ready', message);
   }
   const forge = await forgeRead();
-  const { headers, json } = await client.ask<readonly OwnerRow[]>({
-    path: `/admin/quota/usage?limit=${mostRows}`,
-  });
+  const owners = await everyRow<OwnerRow>(client, '/admin/quota/usage', {});
   const { total } = await client.get<Overview>({ path: '/admin/quota/overview' });
-  return { scan, owners: Number(headers['x-total-count']), total, largest: json, forge };
+  return { scan, total, owners, forge };
 }
 
 /**

@@ -74,7 +74,7 @@ t.test('whatever the places are named, what is written loads as what was found',
       };
       const quota = {
         mode: 'report',
-        limit: proposeTotal([], 0),
+        limit: proposeTotal([]),
         hasWorker: true,
         keepsHooks: true,
         gits: null,
@@ -112,7 +112,7 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
   const gits = { words: 'two\n[x]', value: 'git, /usr/local/bin/git' };
   const quota = {
     mode: 'report',
-    limit: proposeTotal([], 0),
+    limit: proposeTotal([]),
     hasWorker: false,
     keepsHooks: false,
     gits,
@@ -146,14 +146,14 @@ const row = (total: number) => ({ name: 'alice', total });
 t.test('the proposed limit is round, and few owners are over it', t => {
   const sizes = (count: number) =>
     Array.from({ length: count }, (_, index) => row((count - index) * 1_000_000));
-  t.match(proposeTotal(sizes(3), 3), { total: '5M', refused: [] });
-  t.match(proposeTotal(sizes(200), 200), { total: '200M', refused: [] });
-  t.match(proposeTotal([row(9_000_000_000), ...sizes(199)], 200), {
+  t.match(proposeTotal(sizes(3)), { total: '5M', refused: [] });
+  t.match(proposeTotal(sizes(200)), { total: '200M', refused: [] });
+  t.match(proposeTotal([row(9_000_000_000), ...sizes(199)]), {
     total: '200M',
     refused: [{ name: 'alice', used: 9_000_000_000 }],
   });
-  t.match(proposeTotal([], 0), { total: '1G', refused: [] });
-  t.match(proposeTotal([row(0), row(0)], 2), { total: '1G', refused: [] });
+  t.match(proposeTotal([]), { total: '1G', refused: [] });
+  t.match(proposeTotal([row(0), row(0)]), { total: '1G', refused: [] });
   t.end();
 });
 
@@ -161,7 +161,7 @@ t.test('the proposed limit refuses at most every twentieth owner, and at most tw
   fc.assert(
     fc.property(fc.array(fc.maxSafeNat(), { maxLength: 1000 }), sizes => {
       const largest = sizes.sort((a, b) => b - a);
-      const { bytes, total, refused } = proposeTotal(largest.map(row), largest.length);
+      const { bytes, total, refused } = proposeTotal(largest.map(row));
       t.strictSame(parseSize(total), { ok: true, value: bytes });
       t.strictSame(
         refused.map(({ used }) => used),

@@ -136,6 +136,18 @@ t.test('people read what was found, who is large, whom a limit would refuse, who
   t.equal((await stat(join(folder, 'app.ini'))).mode & 0o777, 0o644);
 });
 
+t.test('all owners over a given limit are counted, and twenty are named', async t => {
+  const folder = temporaryFolder(t);
+  const tree = makeTree('owners', join(folder, 'tree'), 1001);
+  const { code, stdout } = await init(folder, tree.given, '--total', '1');
+  t.equal(code, 0);
+  t.match(
+    stdout,
+    /TOTAL = 1\S* ?B? \(1,001 of 1,001 owners are over it today: (?:\S+ \(\S+ k?B\),? ){20}and 981 more\)/,
+  );
+  t.match(await readFile(join(folder, 'app.ini'), 'utf8'), /1001 owners were over it/);
+});
+
 /** The rows of the table that says who is billed, by their first columns; the last one is the sum. */
 function billedRows(stdout: string): readonly (readonly [to: string, bytes: number, where: string])[] {
   const [, rows = ''] = /\nBILLED TO [^\n]*\n((?:.+\n)+)/.exec(stdout) ?? [];
