@@ -3,14 +3,14 @@
 import { encodeValue } from '../config/index.ts';
 import type { Survey } from '../doctor/index.ts';
 import type { OwnerSource, StorageSettings } from '../layout/index.ts';
-import { printable } from '../text.ts';
+import { printable, writeSize } from '../text.ts';
 import type { OwnerRow } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
 import type { NewPlaces } from './new-config.ts';
 import { type Texts, textsIn } from './output.ts';
 
 export interface ProposedLimit {
-  /** Size in the form of app.ini: `500M`. */
+  /** Size in the form of app.ini: `500 MB`. */
   readonly total: string;
   readonly bytes: number;
   /** True if an administrator chose it. */
@@ -35,7 +35,7 @@ export function proposeTotal(
   const bytes = given ?? roundUp(owners[few]?.total ?? 0);
   const over = bytes === -1 ? [] : owners.filter(({ total }) => total > bytes);
   const refused = over.map(({ name, total }) => ({ name, used: total }));
-  return { total: sizeText(bytes), bytes, given: given !== null, refused };
+  return { total: writeSize(bytes), bytes, given: given !== null, refused };
 }
 
 /** Rounds up to 1, 2 or 5 times a power of 10; a gigabyte if nobody stores anything. */
@@ -46,13 +46,6 @@ function roundUp(bytes: number): number {
     if (round !== undefined && round <= Number.MAX_SAFE_INTEGER) return round;
   }
   return Number.MAX_SAFE_INTEGER;
-}
-
-function sizeText(bytes: number): string {
-  if (bytes === 0) return '0';
-  const units = ['', 'k', 'M', 'G', 'T', 'P'];
-  const unit = units.findLastIndex((_, power) => bytes % 1000 ** power === 0);
-  return `${bytes / 1000 ** unit}${units[unit]}`;
 }
 
 interface WrittenQuota {

@@ -8,7 +8,7 @@
 import { Cron } from 'croner';
 import type { Parsed } from '../parsed.ts';
 import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts';
-import { parseDuration, parseSize, writeDuration } from '../text.ts';
+import { parseDuration, parseSize, writeDuration, writeSize } from '../text.ts';
 
 export interface ValueType<T> {
   readonly expected: string;
@@ -161,24 +161,11 @@ export const systemGroup: ValueType<string> = matching(
   "Write a group's name or number",
 );
 
-const units = [
-  ['PiB', 1024 ** 5],
-  ['P', 1000 ** 5],
-  ['TiB', 1024 ** 4],
-  ['T', 1000 ** 4],
-  ['GiB', 1024 ** 3],
-  ['G', 1000 ** 3],
-  ['MiB', 1024 ** 2],
-  ['M', 1000 ** 2],
-  ['KiB', 1024],
-  ['k', 1000],
-] as const;
-
-/** Bytes; -1: no limit. Printed in the largest unit that says them exactly. */
+/** Bytes; -1: no limit. */
 export const limit: ValueType<number> = {
   expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit',
   parse: parseSize,
-  print: printedBytes,
+  print: writeSize,
 };
 
 /** Bytes, or null for the word `limit`. */
@@ -189,7 +176,7 @@ export const sizeOrLimit: ValueType<number | null> = {
     const size = limit.parse(text);
     return size.ok && size.value < 0 ? { ok: false, problem: 'below 0' } : size;
   },
-  print: bytes => (bytes === null ? 'limit' : printedBytes(bytes)),
+  print: bytes => (bytes === null ? 'limit' : writeSize(bytes)),
 };
 
 /** Free space: bytes, or percent of the whole. */
@@ -204,7 +191,7 @@ export const freeSpace: ValueType<FreeSpaceSetting> = {
     if (amount.value <= 0) return { ok: false, problem: 'not above 0' };
     return { ok: true, value: percent === undefined ? { bytes: amount.value } : { percent: amount.value } };
   },
-  print: space => ('percent' in space ? `${space.percent}%` : printedBytes(space.bytes)),
+  print: space => ('percent' in space ? `${space.percent}%` : writeSize(space.bytes)),
 };
 
 export const percentages = listOf(
@@ -217,11 +204,6 @@ export const graceMost: ValueType<GraceMost> = {
   parse: parseGraceMost,
   print: graceMostText,
 };
-
-function printedBytes(bytes: number): string {
-  const unit = bytes > 0 ? units.find(([, size]) => bytes % size === 0) : undefined;
-  return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;
-}
 
 export const duration: ValueType<number> = {
   expected: 'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',

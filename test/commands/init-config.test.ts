@@ -146,14 +146,14 @@ const row = (total: number) => ({ name: 'alice', total });
 t.test('the proposed limit is round, and few owners are over it', t => {
   const sizes = (count: number) =>
     Array.from({ length: count }, (_, index) => row((count - index) * 1_000_000));
-  t.match(proposeTotal(sizes(3)), { total: '5M', refused: [] });
-  t.match(proposeTotal(sizes(200)), { total: '200M', refused: [] });
+  t.match(proposeTotal(sizes(3)), { total: '5 MB', refused: [] });
+  t.match(proposeTotal(sizes(200)), { total: '200 MB', refused: [] });
   t.match(proposeTotal([row(9_000_000_000), ...sizes(199)]), {
-    total: '200M',
+    total: '200 MB',
     refused: [{ name: 'alice', used: 9_000_000_000 }],
   });
-  t.match(proposeTotal([]), { total: '1G', refused: [] });
-  t.match(proposeTotal([row(0), row(0)]), { total: '1G', refused: [] });
+  t.match(proposeTotal([]), { total: '1 GB', refused: [] });
+  t.match(proposeTotal([row(0), row(0)]), { total: '1 GB', refused: [] });
   t.end();
 });
 
@@ -168,7 +168,7 @@ t.test('the proposed limit refuses at most every twentieth owner, and at most tw
         largest.filter(size => size > bytes),
       );
       t.ok(refused.length <= Math.min(20, largest.length / 20));
-      t.ok(/^[125]0*[kMGTP]?$/.test(total) || bytes === Number.MAX_SAFE_INTEGER, total);
+      t.ok(/^[125]0* [kMGTP]?B$/.test(total) || bytes === Number.MAX_SAFE_INTEGER, total);
     }),
   );
 });

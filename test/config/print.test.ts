@@ -23,7 +23,7 @@ t.test('each value is printed with where it comes from', async t => {
   );
   const lines = printed.split('\n');
   t.ok(lines.includes('ENABLED = true  # app.ini:3'));
-  t.ok(lines.includes('TOTAL = 1536MiB  # SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL'));
+  t.ok(lines.includes('TOTAL = 1.5 GiB  # SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL'));
   t.ok(lines.includes(`LEVEL = warn  # SOFTQUOTA__LOG__LEVEL__FILE (${folder}/level)`));
   t.ok(lines.includes('REFUSE_WHEN = exceeded  # default'));
   t.ok(lines.includes('CONTACT =  # default: none'));
