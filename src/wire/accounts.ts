@@ -5,8 +5,7 @@
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
 import { emailPattern, longestEmail } from '../text.ts';
-import { atMost, mark, mostOf, nameOrNothing, names, newName, text } from './bounds.ts';
-import { component } from './component.ts';
+import { atMost, component, mark, mostOf, nameOrNothing, names, newName, text } from './bounds.ts';
 import { ownerType } from './usage.ts';
 
 export const user = component('User', 'A user or an organization.', {

@@ -7,8 +7,7 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { text as anyText, atMost, mostOf, nameOrNothing, names, newName } from './bounds.ts';
-import { component } from './component.ts';
+import { text as anyText, atMost, component, mostOf, nameOrNothing, names, newName } from './bounds.ts';
 import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
 
 const text = anyText.nullish();

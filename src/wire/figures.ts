@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import { leaves } from '../quota/index.ts';
-import { bytes, names } from './bounds.ts';
-import { component } from './component.ts';
+import { bytes, component, names } from './bounds.ts';
 import { scanReport } from './operation.ts';
 import { usageTree } from './usage.ts';
 

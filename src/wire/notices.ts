@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import { emailPattern, isEmail, longestEmail } from '../text.ts';
-import { names, text } from './bounds.ts';
-import { component, strictComponent } from './component.ts';
+import { component, names, strictComponent, text } from './bounds.ts';
 
 const moment = z.string().nullable();
 

@@ -1,8 +1,7 @@
 /** Reports of the daemon about itself, its scans, and the hosts that share a quota. Times are ISO 8601. */
 
 import { z } from 'zod';
-import { atMost, bytes, knownName, mostOf } from './bounds.ts';
-import { component, strictComponent } from './component.ts';
+import { atMost, bytes, component, knownName, mostOf, strictComponent } from './bounds.ts';
 
 export const finding = component('Finding', {
   code: z.string(),

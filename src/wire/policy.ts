@@ -16,8 +16,19 @@ import {
   subjects,
 } from '../quota/index.ts';
 import { longestDurationMs } from '../text.ts';
-import { atMost, bytes, knownName, mark, mostOf, names, newName, queryNumber, text } from './bounds.ts';
-import { component, strictComponent } from './component.ts';
+import {
+  atMost,
+  bytes,
+  component,
+  knownName,
+  mark,
+  mostOf,
+  names,
+  newName,
+  queryNumber,
+  strictComponent,
+  text,
+} from './bounds.ts';
 import { allowance } from './requests.ts';
 import { ownerRow, ownerState, usageTree } from './usage.ts';
 

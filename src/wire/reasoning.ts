@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
-import { atMost, bytes, knownName, mostOf, names } from './bounds.ts';
-import { component, strictComponent } from './component.ts';
+import { atMost, bytes, component, knownName, mostOf, names, strictComponent } from './bounds.ts';
 import { groupsRule, limit, newGroup, newRule, shownMode, shownScope } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 

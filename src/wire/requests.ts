@@ -1,8 +1,7 @@
 /** Requests for more space, and allowances: extra bytes for a limited time. */
 
 import { z } from 'zod';
-import { bytes } from './bounds.ts';
-import { component, strictComponent } from './component.ts';
+import { bytes, component, strictComponent } from './bounds.ts';
 
 const mostWords = 1000;
 const longestMoment = 40;

@@ -4,8 +4,7 @@
  */
 
 import { z } from 'zod';
-import { bytes } from './bounds.ts';
-import { component, strictComponent } from './component.ts';
+import { bytes, component, strictComponent } from './bounds.ts';
 import { unreachableGarbage } from './requests.ts';
 
 const count = z.number().int().min(0);

@@ -12,8 +12,7 @@ import {
   subjects,
 } from '../quota/index.ts';
 import { isoTime } from '../text.ts';
-import { bytes } from './bounds.ts';
-import { component } from './component.ts';
+import { bytes, component } from './bounds.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
 const grace = z
