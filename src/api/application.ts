@@ -19,11 +19,10 @@ import { securityHeaders } from './headers.ts';
 import { jsonInBody, longBytes, queryOf, sentBody, strangersBytes, usualBytes } from './input.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { metricsPage } from './metrics.ts';
+import { signInPages, unsubscribePage } from './plain-pages.ts';
 import type { Call, Method, Route, SentDocument } from './route.ts';
 import type { ApiServices } from './services.ts';
-import { signInPages } from './sign-in-pages.ts';
 import { swaggerPage } from './swagger.ts';
-import { unsubscribePage } from './unsubscribe.ts';
 import { type Built, noSuchPage, webPages } from './web.ts';
 
 export interface ApplicationOptions {
