@@ -12,7 +12,7 @@ import express, {
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import { longestValidators } from '../wire/index.ts';
-import { type Asker, askerOf, isOpen, mustBeAllowed } from './asker.ts';
+import { type Asker, askerOf, isOpen, mustBeAllowed, nobody } from './asker.ts';
 import { Downloads } from './downloads.ts';
 import { answerFault, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
@@ -161,18 +161,6 @@ function asToldTo(caller: Caller, error: unknown): unknown {
   const message = 'the store cannot be written at the moment: try again soon';
   return new SoftquotaError(error.code, message, { cause: error });
 }
-
-const nobody: Caller = {
-  ownerId: null,
-  name: null,
-  isAdmin: false,
-  tokenId: null,
-  sessionKey: null,
-  scopes: [],
-  expiresAt: null,
-  mayRead: () => false,
-  mayWrite: () => false,
-};
 
 async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
   const { access, longBody: schema } = route;

@@ -7,14 +7,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import {
-  type Area,
-  type Authentication,
-  type Caller,
-  type Identity,
-  localAdministrator,
-  type SessionCookie,
-} from '../identity/index.ts';
+import type { Area, Authentication, Caller, Identity, SessionCookie } from '../identity/index.ts';
 
 /**
  * Requirement of a route for its caller: none; a request from a page of softquota, by anybody; valid
@@ -81,6 +74,24 @@ export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Requirement,
   }
   throw new SoftquotaError('not_permitted', `the token lacks the scope ${to}:${area}`);
 }
+
+const withoutCredentials = { ownerId: null, name: null, tokenId: null, sessionKey: null, expiresAt: null };
+
+export const localAdministrator: Caller = {
+  ...withoutCredentials,
+  isAdmin: true,
+  scopes: ['all'],
+  mayRead: () => true,
+  mayWrite: () => true,
+};
+
+export const nobody: Caller = {
+  ...withoutCredentials,
+  isAdmin: false,
+  scopes: [],
+  mayRead: () => false,
+  mayWrite: () => false,
+};
 
 /** Credentials of all who can connect to the Unix socket. */
 const local: Authentication = {

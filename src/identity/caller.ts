@@ -20,18 +20,6 @@ export interface Caller {
   mayWrite(area: Area): boolean;
 }
 
-export const localAdministrator: Caller = {
-  ownerId: null,
-  name: null,
-  isAdmin: true,
-  tokenId: null,
-  sessionKey: null,
-  scopes: ['all'],
-  expiresAt: null,
-  mayRead: () => true,
-  mayWrite: () => true,
-};
-
 export function callerWith(
   credentials: Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>,
   owner: OwnerRecord,

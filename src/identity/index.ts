@@ -7,7 +7,7 @@
  * are stored. For every way to sign in, `startSession` creates the session.
  */
 
-export { type Area, type Caller, localAdministrator } from './caller.ts';
+export type { Area, Caller } from './caller.ts';
 export {
   type Authentication,
   Identity,

@@ -1,14 +1,9 @@
 /** The promise of each class of documents, and the order in which they are changed. */
 
 import t, { type Test } from 'tap';
+import { localAdministrator } from '../../src/api/asker.ts';
 import type { Documents } from '../../src/documents/index.ts';
-import {
-  createToken,
-  createUser,
-  Identity,
-  identityKinds,
-  localAdministrator,
-} from '../../src/identity/index.ts';
+import { createToken, createUser, Identity, identityKinds } from '../../src/identity/index.ts';
 import { sessionKind, useKind } from '../../src/identity/kinds.ts';
 import { createRule, editRule, ruleKind } from '../../src/policy/index.ts';
 import type { Changes, OwnerRecord } from '../../src/store/index.ts';

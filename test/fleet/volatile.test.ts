@@ -1,14 +1,9 @@
 /** Sessions and last uses on several hosts: known to all, and in nobody's way. */
 
 import t, { type Test } from 'tap';
+import { localAdministrator } from '../../src/api/asker.ts';
 import { SoftquotaError } from '../../src/errors.ts';
-import {
-  createToken,
-  createUser,
-  endSessions,
-  localAdministrator,
-  startSession,
-} from '../../src/identity/index.ts';
+import { createToken, createUser, endSessions, startSession } from '../../src/identity/index.ts';
 import { sessionKind } from '../../src/identity/kinds.ts';
 import { forgeLinkKind } from '../../src/measuring/forge/owners.ts';
 import { createRule, editRule, ruleNamed } from '../../src/policy/index.ts';

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { localAdministrator } from '../../src/api/asker.ts';
 import type { Transaction } from '../../src/documents/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
@@ -12,7 +13,6 @@ import {
   editUser,
   Identity,
   identityKinds,
-  localAdministrator,
   membersOf,
   profileOf,
   type Role,

@@ -2,14 +2,8 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  type Area,
-  createToken,
-  createUser,
-  Identity,
-  identityKinds,
-  localAdministrator,
-} from '../../src/identity/index.ts';
+import { localAdministrator } from '../../src/api/asker.ts';
+import { type Area, createToken, createUser, Identity, identityKinds } from '../../src/identity/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { silentLog, World } from '../ledger/world.ts';
 

@@ -1,6 +1,7 @@
 /** Identities with a clock, for tests of sessions and links. */
 
 import type { Test } from 'tap';
+import { localAdministrator } from '../../src/api/asker.ts';
 import {
   type Authentication,
   createToken,
@@ -8,7 +9,6 @@ import {
   Identity,
   type IdentityOptions,
   identityKinds,
-  localAdministrator,
   type NewToken,
   type SignIn,
 } from '../../src/identity/index.ts';
