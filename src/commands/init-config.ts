@@ -2,10 +2,10 @@
 
 import { encodeValue } from '../config/index.ts';
 import type { Survey } from '../doctor/index.ts';
+import type { ForgeFault, Unowned } from '../forge/index.ts';
 import type { OwnerSource, StorageSettings } from '../layout/index.ts';
 import { printable, writeSize } from '../text.ts';
 import type { OwnerRow } from '../wire/index.ts';
-import type { ForgeReport } from './init-forge.ts';
 import type { NewPlaces } from './new-config.ts';
 import { type Texts, textsIn } from './output.ts';
 
@@ -121,6 +121,25 @@ export function configText(
 const keeping = 'The worker puts the hooks into repositories that are made later, too.';
 const collecting = 'What was deleted leaves the disk an hour later, as by git gc; measure leaves it there.';
 const forgiving = 'What was deleted stops counting once the worker has measured it.';
+
+export type FaultReport = Pick<ForgeFault, 'code' | 'message' | 'mend'>;
+
+export interface ForgeReport {
+  readonly kind: string;
+  /** The forge's own configuration file; null if none was taken. */
+  readonly config: string | null;
+  /** The address that is used instead of the one in `config`; null: none. */
+  readonly address: string | null;
+  /** The name and version of the database; null if it does not answer. */
+  readonly database: string | null;
+  readonly schema_version: number | null;
+  /** Why its figures do not count; null if they do. */
+  readonly fault: FaultReport | null;
+  /** The reasons why the daemon cannot read files that this user can read, each with its fix. */
+  readonly rights: readonly { readonly message: string; readonly mend: string }[];
+  /** Stored bytes that have no owner in the database. */
+  readonly unowned: readonly Unowned[];
+}
 
 type WrittenForge = Pick<ForgeReport, 'kind' | 'config' | 'address' | 'fault'>;
 

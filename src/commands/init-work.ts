@@ -3,6 +3,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchownSync,
   lchownSync,
   lstatSync,
@@ -12,15 +13,30 @@ import {
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
-import { missingGits, type Survey, survey, surveyPlaces, wellKnownPlaces } from '../doctor/index.ts';
+import {
+  type ForgeFound,
+  forgeReadFindings,
+  missingGits,
+  type Survey,
+  survey,
+  surveyPlaces,
+  wellKnownPlaces,
+} from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
+import { ForgeFault, type ForgeKind, probeForge, sqliteFileOf } from '../forge/index.ts';
 import type { ObservedForge } from '../health/index.ts';
+import { shellQuoted } from '../text.ts';
 import type { Overview, OwnerRow, ScanReport } from '../wire/index.ts';
 import { type DaemonClient, everyRow, localAdminClient } from './client.ts';
-import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';
-import { afterReading, askForge } from './init-forge.ts';
+import {
+  configText,
+  type FaultReport,
+  type ForgeReport,
+  type ProposedLimit,
+  proposeTotal,
+} from './init-config.ts';
 import { type InitReport, initText, type Measured, nextCommands } from './init-report.ts';
 import type { HooksTask, InitOptions, Printed } from './job.ts';
 import { limitOf } from './limits.ts';
@@ -223,4 +239,81 @@ function give(directory: string, account: { readonly uid: number; readonly gid: 
   } finally {
     closeSync(handle);
   }
+}
+
+/** Checks the version and the tables of the database; reads no rows yet. */
+async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promise<ForgeReport> {
+  const { kind, configFile, databases } = found;
+  const report = { kind, config: configFile, address: null, database: null, schema_version: null };
+  const nothing = { fault: null, rights: [], unowned: [] };
+  if (configFile === null) return { ...report, ...nothing, fault: notConfigured(found) };
+  let address: string | null = null;
+  try {
+    address = addressFor(kind, configFile, databases, env);
+    const settings = { kind, configFile, database: address, ownerLevel: 'top', praefect: null } as const;
+    const { database, schemaVersion } = await probeForge(settings, env);
+    return { ...report, address, database, schema_version: schemaVersion, ...nothing };
+  } catch (error) {
+    if (!(error instanceof ForgeFault)) throw error;
+    return { ...report, address, ...nothing, fault: faultReport(error) };
+  }
+}
+
+/**
+ * Completes the report once the daemon has read the database, which may fail although it answered before.
+ * `account`: the daemon's user, who may not be allowed to read the files; null: the user who runs this.
+ */
+async function afterReading(
+  asked: ForgeReport,
+  read: ObservedForge | null,
+  config: Config,
+  account: { readonly uid: number; readonly gid: number } | null,
+): Promise<ForgeReport> {
+  const findings = account === null ? [] : await forgeReadFindings(config, account, process.env);
+  const rights = findings.map(({ message, mend }) => ({ message, mend }));
+  if (read === null) return { ...asked, rights };
+  const fault = read.fault === null ? null : faultReport(read.fault);
+  return { ...asked, fault, rights, unowned: read.unowned };
+}
+
+/**
+ * Finds the SQLite file if the path in the forge's app.ini does not exist here: a container's app.ini has
+ * paths inside the container, and one in /etc may lack the working directory. Null: the app.ini's own address
+ * can be used, or no file was found.
+ */
+function addressFor(
+  kind: ForgeKind,
+  configFile: string,
+  databases: readonly string[],
+  env: NodeJS.ProcessEnv,
+): string | null {
+  const named = sqliteFileOf(kind, configFile, env);
+  if (named === null || existsSync(named)) return null;
+  const alike = databases.filter(path => basename(path) === basename(named));
+  const path = [...alike, ...databases].find(path => existsSync(path));
+  return path === undefined ? null : `sqlite:${path}`;
+}
+
+/** Drops the other fields of a fault, such as its cause. */
+function faultReport({ code, message, mend }: FaultReport): FaultReport {
+  return { code, message, mend };
+}
+
+function notConfigured({ kind, passedOver }: ForgeFound): FaultReport {
+  if (passedOver === null) {
+    return {
+      code: 'configuration',
+      message: `no ${kind === 'gitlab' ? 'gitlab.rb or database.yml' : `app.ini of ${kind}`} is where one usually is`,
+      mend: 'find it, and name it with --forge-config FILE',
+    };
+  }
+  const { file, why } = passedOver;
+  const reason = why === 'closed' ? 'this user may not read it' : 'only a hook of a repository names it';
+  const first =
+    why === 'closed' ? 'run init as root, or let this user read it' : "check that it is the forge's";
+  return {
+    code: 'configuration',
+    message: `${file} was not taken as the configuration of ${kind}: ${reason}`,
+    mend: `${first}; then name it: --forge-config ${shellQuoted(file)}`,
+  };
 }
