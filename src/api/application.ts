@@ -13,14 +13,21 @@ import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import { longestValidators } from '../wire/index.ts';
 import { type Asker, askerOf, isOpen, mustBeAllowed, nobody } from './asker.ts';
+import {
+  jsonInBody,
+  longBytes,
+  mostWithoutThread,
+  readLongBody,
+  sentBody,
+  strangersBytes,
+  usualBytes,
+} from './body.ts';
 import { Downloads } from './downloads.ts';
 import { answerFault, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
-import { jsonInBody, longBytes, queryOf, sentBody, strangersBytes, usualBytes } from './input.ts';
-import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { metricsPage } from './metrics.ts';
 import { signInPages, unsubscribePage } from './plain-pages.ts';
-import type { Call, Method, Route, SentDocument } from './route.ts';
+import { type Call, type Method, queryOf, type Route, type SentDocument } from './route.ts';
 import type { ApiServices } from './services.ts';
 import { swaggerPage } from './swagger.ts';
 import { type Built, noSuchPage, webPages } from './web.ts';

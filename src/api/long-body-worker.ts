@@ -3,8 +3,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { SoftquotaError } from '../errors.ts';
 import { draftPolicy, newWholePolicy } from '../wire/index.ts';
-import { jsonInBody, longBytes, parsed } from './input.ts';
-import { type LongBodyAnswer, type LongBodyTask, partsOf } from './long-body.ts';
+import { jsonInBody, type LongBodyAnswer, type LongBodyTask, longBytes, partsOf } from './body.ts';
+import { parsed } from './route.ts';
 
 const schemas = { newWholePolicy, draftPolicy } as const;
 

@@ -16,7 +16,7 @@ import { ownerUnsubscribing } from '../notices/index.ts';
 import { SignInFault } from '../oauth/index.ts';
 import { sessionCookie } from './asker.ts';
 import { wrongMethod } from './faults.ts';
-import { queryOf } from './input.ts';
+import { queryOf } from './route.ts';
 import type { ApiServices } from './services.ts';
 
 export function signInPages({ signIn, identity, baseUrl, log }: ApiServices): Router {

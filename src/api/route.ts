@@ -8,11 +8,12 @@
 
 import { z } from 'zod';
 import type { Transaction } from '../documents/index.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
+import { printable } from '../text.ts';
 import { knownName, mark } from '../wire/index.ts';
 import { administrators, type Browser, type Requirement } from './asker.ts';
-import { parsed } from './input.ts';
-import type { LongBodySchema } from './long-body.ts';
+import type { LongBodySchema } from './body.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -199,3 +200,66 @@ export function csvRoute<Query extends z.ZodType>(
 
 const nothing = z.unknown();
 const noBody: SentDocument = { json: undefined, isRead: false };
+
+/**
+ * Checks the parts of a request against their schemas. Throws `invalid`, which names the first faults of all
+ * parts with their fields, and the number of further faults.
+ */
+export function parsed<Schemas extends Readonly<Record<string, z.ZodType>>>(
+  schemas: Schemas,
+  input: Readonly<Record<keyof Schemas, unknown>>,
+): { [Part in keyof Schemas]: z.output<Schemas[Part]> };
+export function parsed(
+  schemas: Readonly<Record<string, z.ZodType>>,
+  input: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const faults = new FaultList();
+  const parts: [string, unknown][] = [];
+  for (const [part, schema] of Object.entries(schemas)) {
+    const result = schema.safeParse(input[part], { error: wordsOf });
+    if (result.success) parts.push([part, result.data]);
+    for (const { path, message } of result.error?.issues ?? []) {
+      faults.add(() => `${path.length === 0 ? part : path.map(String).join('.')}: ${message}`);
+    }
+  }
+  if (!faults.isEmpty) throw new SoftquotaError('invalid', printable(faults.toString()));
+  return Object.fromEntries(parts);
+}
+
+/** Words faults for which a schema has no message. */
+function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    const wanted = `expected ${articles[issue.expected] ?? `a ${issue.expected}`}`;
+    return issue.input === undefined ? `it is missing, ${wanted}` : wanted;
+  }
+  if (issue.code === 'invalid_value') return `expected one of ${issue.values.map(String).join(', ')}`;
+  if (issue.code === 'unrecognized_keys') return unknownFields(issue.keys);
+  const unit = issue.code === 'too_big' ? units[issue.origin] : undefined;
+  return issue.code === 'too_big' && unit !== undefined
+    ? `expected at most ${issue.maximum} ${unit}`
+    : undefined;
+}
+
+const units: Readonly<Record<string, string>> = { array: 'entries', string: 'characters' };
+
+const mostNamed = 5;
+const longestNamed = 100;
+
+function unknownFields(names: readonly string[]): string {
+  const named = names.slice(0, mostNamed).map(name => name.slice(0, longestNamed));
+  const more = names.length - named.length;
+  return `there is no ${named.join(', ')}${more > 0 ? `, and no ${more} others` : ''}`;
+}
+
+const articles: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  object: 'an object',
+};
+
+/** Returns the undecoded query with its `?`; empty if there is none. */
+export function queryOf(url: string): string {
+  const start = url.indexOf('?');
+  return start === -1 ? '' : url.slice(start);
+}

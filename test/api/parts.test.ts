@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import { joined, partsOf } from '../../src/api/long-body.ts';
+import { joined, partsOf } from '../../src/api/body.ts';
 import { runToEnd } from '../../src/slices.ts';
 
 t.test('a document is put together as it was, from parts of which none is long', async t => {

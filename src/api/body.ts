@@ -1,12 +1,91 @@
 /**
- * Parses bodies of up to 16 MiB on a thread, one after the other, so that the main thread stays responsive.
+ * Reads a request's body, JSON in UTF-8 within its route's bound. A long one, of up to 16 MiB, is parsed on a
+ * thread, one after the other, so that the main thread stays responsive.
  */
 
 import { Worker } from 'node:worker_threads';
+import type { Request } from 'express';
+import { JsonFault, readExactJson } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { type Work, workInSlices } from '../slices.ts';
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+/** Limit of a body in bytes, unless the route has a long body, or checks no caller first. */
+export const usualBytes = mebibyte;
+
+/**
+ * Limit of a long body in bytes, enough for several hundred thousand owners. Only administrators send one.
+ */
+export const longBytes = 16 * mebibyte;
+
+/** Limit of a body in bytes on routes that check no caller first. */
+export const strangersBytes = 4 * kibibyte;
+
+/** A document with fewer bytes per value on average is refused: it only costs memory. */
+const leastBytesPerValue = 16;
+
+/**
+ * Resolves with the bytes of the JSON body, or with none if there is no body. A body that is too long is read
+ * to its end and discarded, because a client does not read the answer while it sends. Rejects with `invalid`
+ * if the content type is not JSON, with `body_too_large`, and with `bad_parameter` if the body is incomplete.
+ */
+export async function sentBody(request: Request, mostBytes: number): Promise<Buffer> {
+  if (request.headers['content-encoding'] !== undefined) {
+    throw new SoftquotaError('invalid', 'body: expected JSON without Content-Encoding');
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length <= mostBytes) chunks.push(chunk);
+      else chunks.length = 0;
+    }
+  } catch (cause) {
+    throw new SoftquotaError('bad_parameter', 'body: it is incomplete', { cause });
+  }
+  if (length > mostBytes) {
+    throw new SoftquotaError('body_too_large', `body: expected at most ${shown(mostBytes)}`);
+  }
+  if (length > 0 && !isJson(request.headers['content-type'])) {
+    throw new SoftquotaError('invalid', 'body: expected JSON, with Content-Type: application/json');
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Parses a body of at most `mostBytes`; undefined if it is empty. Throws `invalid` if it is not JSON. */
+export function jsonInBody(body: Uint8Array, mostBytes: number): unknown {
+  if (body.length === 0) return undefined;
+  try {
+    return readExactJson(textOf(body), Math.floor(mostBytes / leastBytesPerValue));
+  } catch (cause) {
+    throw cause instanceof JsonFault ? noDocument(cause.message, cause) : cause;
+  }
+}
+
+function textOf(body: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch (cause) {
+    throw noDocument('it is not UTF-8', cause);
+  }
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return /^application\/json *(?:; *charset="?utf-?8"? *)?$/i.test(contentType ?? '');
+}
+
+function shown(bytes: number): string {
+  return bytes < mebibyte ? `${bytes / kibibyte} KiB` : `${bytes / mebibyte} MiB`;
+}
+
+function noDocument(why: string, cause: unknown): SoftquotaError {
+  return new SoftquotaError('invalid', `body: expected one JSON document; ${why}`, { cause });
+}
 
 /** Schemas of long bodies, by their names in wire. */
 export type LongBodySchema = 'newWholePolicy' | 'draftPolicy';
