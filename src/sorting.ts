@@ -1,6 +1,6 @@
 /** The order of names, and the first entries of long lists, found without sorting all of them. */
 
-import { inSlices } from './slices.ts';
+import { inSlices } from './turns.ts';
 
 export type Compare<Entry> = (a: Entry, b: Entry) => number;
 

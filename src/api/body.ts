@@ -8,8 +8,7 @@ import type { Request } from 'express';
 import { JsonFault, readExactJson } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
-import { SerialQueue } from '../serial-queue.ts';
-import { type Work, workInSlices } from '../slices.ts';
+import { SerialQueue, type Work, workInSlices } from '../turns.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;

@@ -1,8 +1,8 @@
 /** Pagination of long lists. */
 
 import { z } from 'zod';
-import { inSlices } from '../slices.ts';
 import { type Compare, firstOf, mostPicked } from '../sorting.ts';
+import { inSlices } from '../turns.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
 

@@ -18,9 +18,9 @@ import {
   type StoredRepository,
   totalOf,
 } from '../quota/index.ts';
-import { type Work, workInSlices } from '../slices.ts';
 import { byText } from '../sorting.ts';
 import { printable } from '../text.ts';
+import { type Work, workInSlices } from '../turns.ts';
 import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
 import { editOf, newRuleFrom } from './routes/shapes.ts';

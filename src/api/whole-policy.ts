@@ -14,9 +14,9 @@ import {
   type WholeGroup,
 } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
-import type { Work } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
+import type { Work } from '../turns.ts';
 import { mostOf, type NewWholePolicy, type ReplacedPolicy, type WholePolicy } from '../wire/index.ts';
 import { newRuleFrom, ruleShown } from './routes/shapes.ts';
 

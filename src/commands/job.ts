@@ -9,7 +9,7 @@ import { type ErrorCode, exitCodes, SoftquotaError } from '../errors.ts';
 import { hangWords, hungMounts } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text.ts';
-import { within } from '../within.ts';
+import { within } from '../turns.ts';
 import type { CommonOptions, ConfigOption } from './settings.ts';
 import { print, tellNote } from './streams.ts';
 

@@ -17,8 +17,8 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import { findClient, installHooks } from '../git/index.ts';
 import { packageDirectory } from '../package.ts';
 import { shellQuoted } from '../text.ts';
+import { within } from '../turns.ts';
 import { spaceAnswer } from '../wire/index.ts';
-import { within } from '../within.ts';
 import { gateClient, localAdminClient } from './client.ts';
 
 export interface World {

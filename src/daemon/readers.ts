@@ -20,8 +20,8 @@ import { type Events, type History, judgedKind, outlookOf, type Totals } from '.
 import { everyRequest } from '../policy/index.ts';
 import { fullDiskWords } from '../quota/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
-import { filterMapInSlices } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
+import { filterMapInSlices } from '../turns.ts';
 import type { KeptKeys } from './data-path.ts';
 import type { Metrics } from './metrics.ts';
 import type { DaemonWorker } from './worker-state.ts';

@@ -7,8 +7,8 @@ import type { ObservedWorker } from '../health/index.ts';
 import { isOfGitaly } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import type { ForgeSync } from '../measuring/index.ts';
-import { inSlices } from '../slices.ts';
 import { isoTime } from '../text.ts';
+import { inSlices, within } from '../turns.ts';
 import {
   type ReclaimRun,
   type RepositoryFigures,
@@ -16,7 +16,6 @@ import {
   spaceReport,
   workerAnswers,
 } from '../wire/index.ts';
-import { within } from '../within.ts';
 
 const otherVersion = 'the worker is of another version than the daemon';
 

@@ -6,8 +6,8 @@
  * show only the part of a document that its kind describes.
  */
 
-import type { Work } from '../slices.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
+import type { Work } from '../turns.ts';
 import type { Description, Kind, Snapshot } from './documents-in-force.ts';
 import { EventIds } from './event-log.ts';
 import type { OwnerRegistry } from './owner-registry.ts';

@@ -2,9 +2,9 @@
 
 import type { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
-import type { Work } from '../slices.ts';
 import type { Changes, DocumentNames, DocumentRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
+import type { Work } from '../turns.ts';
 
 /**
  * The guarantee for documents of a kind.

@@ -7,7 +7,6 @@
  */
 
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { runToEnd, type Work, workInSlices } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
@@ -20,7 +19,7 @@ import {
   type VolatileChange,
   type WriteBehind,
 } from '../store/index.ts';
-import { Deadline } from '../within.ts';
+import { Deadline, runToEnd, type Work, workInSlices } from '../turns.ts';
 import { type Author, auditEvents } from './audit-log.ts';
 import { type ChangeSet, DocumentsInForce, type Kind, type Snapshot } from './documents-in-force.ts';
 import type { EventLog } from './event-log.ts';

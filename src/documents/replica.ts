@@ -6,8 +6,8 @@
  * it, even if the shared store cannot be reached.
  */
 
-import { inSlices } from '../slices.ts';
 import type { DocumentRecord, OwnerRecord, PolicyRecords, Position, SharedPolicy } from '../store/index.ts';
+import { inSlices } from '../turns.ts';
 import type { Documents } from './documents.ts';
 
 interface InForce {

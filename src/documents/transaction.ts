@@ -2,9 +2,9 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
-import type { Work } from '../slices.ts';
 import type { OwnerRecord, PolicyRecords, VolatileChange } from '../store/index.ts';
 import { printable } from '../text.ts';
+import type { Work } from '../turns.ts';
 import type { ChangeSet, Kind } from './documents-in-force.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 

@@ -6,8 +6,8 @@
  */
 
 import { z } from 'zod';
-import { SerialQueue } from '../serial-queue.ts';
 import type { SharedStore } from '../store/index.ts';
+import { SerialQueue } from '../turns.ts';
 
 interface ChangeHintsOptions {
   readonly store: Pick<SharedStore, 'say'>;

@@ -4,7 +4,6 @@ import type { EventStore, SharedDocuments } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import { SerialQueue } from '../serial-queue.ts';
 import {
   type Away,
   AwayState,
@@ -16,6 +15,7 @@ import {
   type SharedStore,
   type VolatileChange,
 } from '../store/index.ts';
+import { SerialQueue } from '../turns.ts';
 import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';

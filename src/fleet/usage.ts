@@ -14,8 +14,6 @@ import { randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger, UsageShares } from '../ledger/index.ts';
-import { SerialQueue } from '../serial-queue.ts';
-import { inSlices } from '../slices.ts';
 import {
   type AwayState,
   type LargeUnit,
@@ -26,6 +24,7 @@ import {
   usageIn,
   usageText,
 } from '../store/index.ts';
+import { inSlices, SerialQueue } from '../turns.ts';
 
 interface UsageTellerOptions {
   readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'walks' | 'watch'>;

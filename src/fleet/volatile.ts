@@ -8,7 +8,6 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { inSlices, parts } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
@@ -16,6 +15,7 @@ import {
   type SharedStore,
   type VolatileChange,
 } from '../store/index.ts';
+import { inSlices, parts } from '../turns.ts';
 
 interface VolatileDocumentsOptions {
   readonly documents: Pick<Documents, 'applyVolatile' | 'volatileOf' | 'volatileRecords'>;

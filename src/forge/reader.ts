@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
 import { entryUrl } from '../package.ts';
-import { within } from '../within.ts';
+import { within } from '../turns.ts';
 import { ForgeFault } from './database.ts';
 import {
   type Answer,

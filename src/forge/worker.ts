@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { nameFault } from '../quota/index.ts';
-import { SerialQueue } from '../serial-queue.ts';
+import { SerialQueue } from '../turns.ts';
 import { type ForgeDatabase, forgeFaultOf } from './database.ts';
 import { unownedIn } from './forge-schema.ts';
 import { LossGuard } from './loss-guard.ts';

@@ -30,8 +30,8 @@ import {
   type Subject,
   subjects,
 } from '../quota/index.ts';
-import { type Work, workInSlices } from '../slices.ts';
 import type { Away } from '../store/index.ts';
+import { type Work, workInSlices } from '../turns.ts';
 
 interface RefusalsOptions {
   readonly ledger: Ledger;

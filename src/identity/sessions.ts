@@ -9,9 +9,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Work } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
+import type { Work } from '../turns.ts';
 import { byAge, newNumber, type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
 import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
 

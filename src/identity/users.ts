@@ -11,9 +11,9 @@ import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.
 import { FaultList, SoftquotaError } from '../errors.ts';
 import * as policy from '../policy/index.ts';
 import { nameFault, nameFaults } from '../quota/index.ts';
-import { filterMapInSlices } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail, printable } from '../text.ts';
+import { filterMapInSlices } from '../turns.ts';
 import {
   type LinkDocument,
   linkKind,

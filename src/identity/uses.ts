@@ -5,8 +5,7 @@
 
 import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import type { Log } from '../log.ts';
-import { SerialQueue } from '../serial-queue.ts';
-import type { Work } from '../slices.ts';
+import { SerialQueue, type Work } from '../turns.ts';
 import { sessionKind, tokenKind, useKind } from './kinds.ts';
 
 interface UsesOptions {

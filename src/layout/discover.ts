@@ -7,7 +7,7 @@
  * caller stops the walk by taking no more values.
  */
 
-import { runToEnd, type Work } from '../slices.ts';
+import { runToEnd, type Work } from '../turns.ts';
 import { entryAt, follow, namesByType } from './disk.ts';
 import {
   advance,

@@ -6,7 +6,7 @@
 
 import type { Documents } from '../documents/index.ts';
 import type { Policy } from '../policy/index.ts';
-import { inSlices, type Work, workInSlices } from '../slices.ts';
+import { inSlices, type Work, workInSlices } from '../turns.ts';
 
 /**
  * Called with the key of an owner whose usage or groups have changed, or with null if the decisions about any

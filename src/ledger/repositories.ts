@@ -8,8 +8,8 @@ import {
   type StoredRepository,
   type Usage,
 } from '../quota/index.ts';
-import { filterMapInSlices } from '../slices.ts';
 import type { UnitRecord } from '../store/index.ts';
+import { filterMapInSlices } from '../turns.ts';
 import { unreachableIn } from './account.ts';
 import type { OwnerUsage } from './options.ts';
 import type { Reservations } from './reservations.ts';

@@ -8,7 +8,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import { type Leaf, leaves, type Usage } from '../quota/index.ts';
-import { inSlices } from '../slices.ts';
 import type {
   LargeUnit,
   SharedStore,
@@ -17,6 +16,7 @@ import type {
   UnitRecord,
   WriteBehind,
 } from '../store/index.ts';
+import { inSlices } from '../turns.ts';
 import { type Account, unitCountIn } from './account.ts';
 import type { Clock } from './options.ts';
 import type { SourceUnit } from './unit-sources.ts';

@@ -8,10 +8,9 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { type Leaf, leafIndex, noUsage, totalOf, type Usage } from '../quota/index.ts';
-import { SerialQueue } from '../serial-queue.ts';
-import { inSlices } from '../slices.ts';
 import type { LargeUnit, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
 import { printable } from '../text.ts';
+import { inSlices, SerialQueue } from '../turns.ts';
 import { type Account, type SourceShare, type UnitSource, unitCountIn } from './account.ts';
 import type { LedgerParts } from './options.ts';
 import { mustFit } from './reports.ts';

@@ -14,8 +14,8 @@ import {
   type Subject,
   type Usage,
 } from '../quota/index.ts';
-import { filterMapInSlices, inSlices } from '../slices.ts';
 import type { OwnerRecord, UnitRecord } from '../store/index.ts';
+import { filterMapInSlices, inSlices } from '../turns.ts';
 import { Account } from './account.ts';
 
 /** The name of the source with a forge's figures. Only the daemon itself reports them. */

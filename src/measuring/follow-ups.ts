@@ -10,7 +10,7 @@
  * are busy. If there are too many paths, the oldest one is measured once more soon, and is forgotten.
  */
 
-import { type AlarmClock, monotonicClock } from '../within.ts';
+import { type AlarmClock, monotonicClock } from '../turns.ts';
 
 interface FollowUpsOptions {
   readonly measure: (path: string) => void;

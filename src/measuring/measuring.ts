@@ -19,9 +19,9 @@ import {
   startSchedule,
 } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
-import { inSlices } from '../slices.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
+import { inSlices } from '../turns.ts';
 import { FollowUps, type RepositoryWatch } from './follow-ups.ts';
 import {
   type Attribution,

@@ -14,8 +14,7 @@ import { coarsestTimeMs, type LargeBlobsLook, type QuarantineLook, quarantinePat
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
-import { inSlices } from '../slices.ts';
-import { type AlarmClock, monotonicClock, within } from '../within.ts';
+import { type AlarmClock, inSlices, monotonicClock, within } from '../turns.ts';
 import {
   areDeletions,
   minuteMs,

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { noticeTypes } from '../config/index.ts';
 import { ChangeSet, type Documents, type Kind } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { SerialQueue } from '../serial-queue.ts';
+import { SerialQueue } from '../turns.ts';
 
 const whole = z.number().int();
 

@@ -6,8 +6,8 @@ import { type Documents, EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { type Log, sparingLog } from '../log.ts';
 import type { Events } from '../overview/index.ts';
-import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text.ts';
+import { SerialQueue } from '../turns.ts';
 import type { NoticePlace } from '../wire/index.ts';
 import {
   type Delivery,

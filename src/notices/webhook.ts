@@ -14,7 +14,7 @@ import { BlockList, isIP } from 'node:net';
 import type { WebhookSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text.ts';
-import { within } from '../within.ts';
+import { within } from '../turns.ts';
 
 interface Post {
   /** The id of the notice, the same in each attempt. */

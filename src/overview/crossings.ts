@@ -17,9 +17,9 @@ import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leafMask, leaves } from '../quota/index.ts';
-import { inSlices } from '../slices.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { isoTime } from '../text.ts';
+import { inSlices } from '../turns.ts';
 import { type EventOf, fieldsIn } from './event-shapes.ts';
 import { atLimit, belowAll, decidedOwner, inForce, type Level, nextLevel, refusing } from './levels.ts';
 

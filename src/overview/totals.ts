@@ -3,8 +3,7 @@
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
-import { inSlices } from '../slices.ts';
-import { within } from '../within.ts';
+import { inSlices, within } from '../turns.ts';
 import { decidedOwner, type KindState, type Nearness, poolStates, worstKind } from './levels.ts';
 
 interface TotalsOptions {

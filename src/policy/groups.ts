@@ -6,8 +6,8 @@ import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Group, longestName, nameFaults } from '../quota/index.ts';
-import { runToEnd, type Work } from '../slices.ts';
 import { printable } from '../text.ts';
+import { runToEnd, type Work } from '../turns.ts';
 import {
   type Assignment,
   assignmentKind,

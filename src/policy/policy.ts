@@ -9,7 +9,7 @@ import {
   type Standing,
   standingIn,
 } from '../quota/index.ts';
-import { runToEnd, type Work, workInSlices } from '../slices.ts';
+import { runToEnd, type Work, workInSlices } from '../turns.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
 import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
 import { groupKind, ruleKind } from './rules.ts';

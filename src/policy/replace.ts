@@ -16,8 +16,8 @@ import {
   type QuotaSettings,
   type Rule,
 } from '../quota/index.ts';
-import { runToEnd, type Work } from '../slices.ts';
 import { printable } from '../text.ts';
+import { runToEnd, type Work } from '../turns.ts';
 import { createMissing, eachGroup, type NewGroup } from './groups.ts';
 import { Policy } from './policy.ts';
 import { type Assignment, assignmentKind, groupKind, ruleDocument, ruleFaults, ruleKind } from './rules.ts';

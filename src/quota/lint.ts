@@ -6,8 +6,8 @@
  * others together make superfluous.
  */
 
-import type { Work } from '../slices.ts';
 import { printable } from '../text.ts';
+import type { Work } from '../turns.ts';
 import {
   type CompiledGroup,
   type CompiledRule,

@@ -12,7 +12,7 @@
 
 import { messageOf } from '../errors.ts';
 import { DiskHangs } from '../layout/index.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices } from '../turns.ts';
 import type { ScannerParts } from './disk-threads.ts';
 import { beginTask, lookedAt, monotonic, slot, stuckMs } from './shared.ts';
 import type { Start, Task, TaskResult, WalkTerms } from './task.ts';

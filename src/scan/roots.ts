@@ -9,7 +9,7 @@
 
 import { basename, dirname } from 'node:path';
 import { isWithin, type Root } from '../layout/index.ts';
-import { inSlices, type Work, workInSlices } from '../slices.ts';
+import { inSlices, type Work, workInSlices } from '../turns.ts';
 import { areSame } from './file-system.ts';
 
 /** A storage root at the end of a sweep. */

@@ -19,7 +19,7 @@ import {
 } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text.ts';
-import { within } from '../within.ts';
+import { within } from '../turns.ts';
 import { DiskThreads, packThreads, type ScannerParts } from './disk-threads.ts';
 import { isCovered, Run, type ScanRun, type SweepKind, type SweepRequest, type WorkEstimate } from './run.ts';
 import { sweep } from './sweep.ts';

@@ -7,7 +7,7 @@
  */
 
 import { Cron } from 'croner';
-import { type AlarmClock, monotonicClock } from '../within.ts';
+import { type AlarmClock, monotonicClock } from '../turns.ts';
 import type { SweepKind } from './run.ts';
 
 export interface Schedule {

@@ -6,7 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
-import { within } from '../within.ts';
+import { within } from '../turns.ts';
 import type { IoWorkerReport, IoWorkerRequest, Parts, Tasks } from './io-worker.ts';
 import { lookedAt, type Shared, sharedMemory, stuckMs } from './shared.ts';
 

@@ -9,7 +9,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices } from '../turns.ts';
 import type { Watched } from './directories.ts';
 import type { ScannerParts } from './disk-threads.ts';
 import { haveMostVanished } from './roots.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { joined, partsOf } from '../../src/api/body.ts';
-import { runToEnd } from '../../src/slices.ts';
+import { runToEnd } from '../../src/turns.ts';
 
 t.test('a document is put together as it was, from parts of which none is long', async t => {
   const name = fc.string({ minLength: 200, maxLength: 400 });

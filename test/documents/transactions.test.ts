@@ -18,8 +18,8 @@ import {
   rulesIn,
   setGroups,
 } from '../../src/policy/index.ts';
-import type { Work } from '../../src/slices.ts';
 import { type Changes, openStore } from '../../src/store/index.ts';
+import type { Work } from '../../src/turns.ts';
 import { lfs, openLosable, openOn, settings, used, World, walk } from '../ledger/world.ts';
 
 const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };

@@ -4,7 +4,7 @@ import t from 'tap';
 import { wholePolicyOf } from '../../src/api/whole-policy.ts';
 import { DocumentsInForce } from '../../src/documents/index.ts';
 import { lintIn, Policy, policyKinds, readInForce } from '../../src/policy/index.ts';
-import { workInSlices } from '../../src/slices.ts';
+import { workInSlices } from '../../src/turns.ts';
 import { longestTurn } from '../own-time.ts';
 import { plainSettings } from '../quota/arbitraries.ts';
 

@@ -29,8 +29,8 @@ import {
   unassign,
 } from '../../src/policy/index.ts';
 import { compileGroup, type Rule } from '../../src/quota/index.ts';
-import { runToEnd } from '../../src/slices.ts';
 import type { DocumentRecord } from '../../src/store/index.ts';
+import { runToEnd } from '../../src/turns.ts';
 
 const kinds = [ruleKind, groupKind, assignmentKind];
 const rule = (name: string, limitBytes = 10): Rule => ({ name, limitBytes, subjects: ['size:all'] });

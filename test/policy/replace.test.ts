@@ -18,7 +18,7 @@ import {
 } from '../../src/policy/index.ts';
 import { ruleDocument } from '../../src/policy/rules.ts';
 import type { Rule } from '../../src/quota/index.ts';
-import { runToEnd } from '../../src/slices.ts';
+import { runToEnd } from '../../src/turns.ts';
 
 const names = ['a', 'A', '__proto__', 'constructor', 'x y'];
 const owners = [1, 2, 3, 4];

@@ -11,7 +11,7 @@ import {
   rulesIn,
 } from '../../src/policy/index.ts';
 import type { Rule } from '../../src/quota/index.ts';
-import { runToEnd } from '../../src/slices.ts';
+import { runToEnd } from '../../src/turns.ts';
 import { lfs, silentLog, World, walk } from '../ledger/world.ts';
 
 const own: Rule = { name: 'own', limitBytes: 10, subjects: ['size:all'] };

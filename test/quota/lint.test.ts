@@ -9,7 +9,7 @@ import {
   lint,
   type Rule,
 } from '../../src/quota/index.ts';
-import { runToEnd } from '../../src/slices.ts';
+import { runToEnd } from '../../src/turns.ts';
 import { asked, group, groups, plainSettings, question, ruleOf } from './arbitraries.ts';
 
 /** Findings of a policy whose built-in limit covers what nothing else does, unless settings say otherwise. */

@@ -14,7 +14,7 @@ import {
   usageOf,
   warning,
 } from '../../src/quota/index.ts';
-import { runToEnd } from '../../src/slices.ts';
+import { runToEnd } from '../../src/turns.ts';
 import { plainSettings, rule, standing } from './arbitraries.ts';
 
 const stored = usageOf({ 'size:git:lfs': 500 });

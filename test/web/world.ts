@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { within } from '../../src/within.ts';
+import { within } from '../../src/turns.ts';
 import { patienceMs, until } from '../e2e/ask.ts';
 import { Browser, type Tab } from '../e2e/browser.ts';
 import { some } from '../run-length.ts';

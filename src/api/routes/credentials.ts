@@ -18,8 +18,8 @@ import {
   type TokenDocument,
 } from '../../identity/index.ts';
 import { signOutHref } from '../../oauth/index.ts';
-import { filterMapInSlices } from '../../slices.ts';
 import { isoTime, momentOf, printable } from '../../text.ts';
+import { filterMapInSlices } from '../../turns.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
 import { type Browser, refuse } from '../asker.ts';

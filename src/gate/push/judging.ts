@@ -24,8 +24,8 @@ import {
   isRepository,
   type Subject,
 } from '../../quota/index.ts';
+import { within } from '../../turns.ts';
 import { type JudgedPush, type PushJudgement, workerAnswers } from '../../wire/index.ts';
-import { within } from '../../within.ts';
 import type { WorkerLink } from '../worker.ts';
 
 /** Returns how a refused push that brings this many bytes is judged; null if it is not judged. */

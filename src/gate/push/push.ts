@@ -8,9 +8,8 @@
 import { basename } from 'node:path';
 import { DayCounts } from '../../day-counts.ts';
 import type { Incoming } from '../../quota/index.ts';
-import { workInSlices } from '../../slices.ts';
+import { within, workInSlices } from '../../turns.ts';
 import type { JudgedPush } from '../../wire/index.ts';
-import { within } from '../../within.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOf } from '../check.ts';
 import {
   pushRefusalText,

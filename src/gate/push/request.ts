@@ -10,8 +10,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { badParameter, SoftquotaError } from '../../errors.ts';
 import { decodePath } from '../../layout/index.ts';
-import type { Work } from '../../slices.ts';
 import { printable } from '../../text.ts';
+import type { Work } from '../../turns.ts';
 import { type BodyRoom, faultReply } from '../request.ts';
 import type { GateServices } from '../services.ts';
 

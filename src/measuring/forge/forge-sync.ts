@@ -24,7 +24,7 @@ import type { ObservedForge } from '../../health/index.ts';
 import { forgeSource, type Ledger, type OwnerRename } from '../../ledger/index.ts';
 import { leafIndex } from '../../quota/index.ts';
 import type { Logger } from '../../service/index.ts';
-import { inSlices } from '../../slices.ts';
+import { inSlices } from '../../turns.ts';
 import { ForgeNames } from './names.ts';
 import {
   forgeLinkKind,

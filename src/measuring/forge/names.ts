@@ -7,9 +7,8 @@ import type { ForgeOwner, ForgeReader, ForgeSettings } from '../../forge/index.t
 import type { Ledger } from '../../ledger/index.ts';
 import { sparingLog } from '../../log.ts';
 import { nameFault } from '../../quota/index.ts';
-import { SerialQueue } from '../../serial-queue.ts';
 import type { Logger } from '../../service/index.ts';
-import { within } from '../../within.ts';
+import { SerialQueue, within } from '../../turns.ts';
 import { forgeIdOf, forgeLinkKind, forgeLinkOf } from './owners.ts';
 
 interface ForgeNamesOptions {

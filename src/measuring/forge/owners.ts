@@ -21,9 +21,9 @@ import {
 } from '../../identity/index.ts';
 import type { OwnerRename } from '../../ledger/index.ts';
 import { nameFault } from '../../quota/index.ts';
-import type { Work } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isEmail } from '../../text.ts';
+import type { Work } from '../../turns.ts';
 
 const link = z.strictObject({
   owner: z.number().int(),

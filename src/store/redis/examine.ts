@@ -5,8 +5,8 @@
 
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-import { parts } from '../../slices.ts';
 import { printable } from '../../text.ts';
+import { parts } from '../../turns.ts';
 import { pipeline, script, sendScript } from './commands.ts';
 import { damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
 import { type Keys, textIn } from './keys.ts';

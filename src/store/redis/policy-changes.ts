@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-import { inSlices, parts } from '../../slices.ts';
+import { inSlices, parts } from '../../turns.ts';
 import type { Position } from '../record-store.ts';
 import type { PolicyChange, SharedPolicy } from '../shared.ts';
 import {

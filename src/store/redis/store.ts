@@ -1,7 +1,7 @@
 /** The shared store in a Redis. */
 
 import type { Redis } from 'ioredis';
-import { SerialQueue } from '../../serial-queue.ts';
+import { SerialQueue } from '../../turns.ts';
 import type { Listener, ServerAdvice } from '../shared.ts';
 import { readAdvice } from './advice.ts';
 import { Connection, createContext, type RedisContext, type RedisSettings } from './connection.ts';

@@ -13,7 +13,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { entryUrl } from '../../package.ts';
-import { SerialQueue } from '../../serial-queue.ts';
+import { SerialQueue } from '../../turns.ts';
 import type { Position } from '../record-store.ts';
 import {
   type Changes,

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { linesText, readChanges } from '../../../src/gate/push/request.ts';
-import { runToEnd } from '../../../src/slices.ts';
+import { runToEnd } from '../../../src/turns.ts';
 import { creates, deletes, updates } from './world.ts';
 
 const changes = (lines: string) => runToEnd(readChanges(lines));

@@ -11,7 +11,7 @@ import { type FileHandle, lstat, open, readdir, rename, rmdir, unlink } from 'no
 import { dirname } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { encodePath, isQuarantineName, Mounts } from '../../../layout/index.ts';
-import { SerialQueue } from '../../../serial-queue.ts';
+import { SerialQueue } from '../../../turns.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
 import { Folder } from '../../hooks/folder.ts';
 import { entryNames, identity } from '../files.ts';

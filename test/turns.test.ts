@@ -1,8 +1,9 @@
-/** Long work leaves time for all else, however many kinds of it there are. */
+/** Long work leaves time for all else, however many kinds of it there are; waits end in time. */
 
+import { stat } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { inSlices, type Work, workInSlices } from '../src/slices.ts';
+import { inSlices, type Work, within, workInSlices } from '../src/turns.ts';
 
 /** A step takes so long, on a clock that only steps move. */
 const stepMs = 0.125;
@@ -91,4 +92,17 @@ t.test('short work is done at once, and what comes to a list meanwhile is part o
   });
   t.strictSame(seen, [1, 2, 3, 4, 5]);
   await done;
+});
+
+t.test('an answer in time is the answer, and none is late', async t => {
+  t.equal(await within(Promise.resolve('here'), 10_000, 'late'), 'here');
+  t.equal(await within(new Promise(() => {}), 1, 'late'), 'late');
+  await t.rejects(within(Promise.reject(new Error('no')), 10_000, 'late'), { message: 'no' });
+});
+
+t.test('a process that was held up takes what came meanwhile', async t => {
+  await nextTurn();
+  const found = within(stat('/'), 5, 'late');
+  for (const until = performance.now() + 100; performance.now() < until; );
+  t.not(await found, 'late');
 });
