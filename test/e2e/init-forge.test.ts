@@ -99,7 +99,7 @@ t.test('one command on a Gitea counts and tells what its database knows, and the
   );
   t.match(stdout, /\n- \S+ kB belong to nobody: \S+ blobs of packages that no file refers to\n/);
   t.match(stdout, /\nalice +499 kB +49\d{4} +\d+ +\S+\/gitea-repositories\/alice\n/);
-  t.match(stdout, /TOTAL = 500k \(none of 8 owners/);
+  t.match(stdout, /TOTAL = 500 kB \(none of 8 owners/);
   t.match(stdout, /\nnobody: logs of actions /);
   t.notMatch(stdout, /cannot be found on the disk|POST \/v1\/units/);
 
