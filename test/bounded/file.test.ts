@@ -76,7 +76,6 @@ t.test('nothing else in src/ reads an untrusted file, or runs a program without 
     'draft.ts': 'a new file, and directories',
     'gate/refusals.ts': 'writes a new file',
     'git/hooks/folder.ts': 'directories, and new files',
-    'git/hooks/config.ts': "a copy of a configuration in a folder of the command's own",
     'git/hooks/hook.ts': 'the hooks of this package',
     'layout/mounts.ts': '/proc, and stat(1), which is killed after a time',
     'commands/playground-world.ts': "the playground's own programs and their logs, and /proc",

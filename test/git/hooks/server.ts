@@ -22,12 +22,12 @@ export class Server {
     return join(this.root, ...parts);
   }
 
-  /** A bare repository with a hooks folder, into which a worker may have put the hooks by now. */
+  /** A bare repository with folders for hooks and `info`, into which a worker may have put hooks. */
   async repository(name: string): Promise<string> {
     const path = this.path(name);
     const made = await this.git(['init', '-q', '--bare', '--template=', '--initial-branch=main', path]);
     if (made.code !== 0) throw new Error(made.stderr);
-    await mkdir(join(path, 'hooks'), { mode: 0o755, recursive: true });
+    for (const folder of ['hooks', 'info']) await mkdir(join(path, folder), { mode: 0o755, recursive: true });
     return path;
   }
 
