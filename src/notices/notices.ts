@@ -136,26 +136,31 @@ export class Notices {
    * `conflict` if the delivery is not dead, or `store_away`.
    */
   async sendAgain(id: string | null): Promise<number> {
-    const found = this.deliveries().filter(
-      ([key, { state }]) => key === id || (id === null && state === 'dead'),
-    );
-    if (id !== null && found.length === 0) {
-      throw new SoftquotaError('not_found', `there is no notice ${printable(id)} to be delivered`);
-    }
-    const [waiting] = found.find(([, { state }]) => state !== 'dead') ?? [];
-    if (waiting !== undefined) {
-      throw new SoftquotaError(
-        'conflict',
-        `the notice ${printable(waiting)} waits already, and will be sent`,
-      );
+    // Otherwise the queue would write an earlier state over this change.
+    if (!(await this.#queue.save())) {
+      throw new SoftquotaError('store_away', 'the last attempts to send notices are not kept yet');
     }
     const { documents, now } = this.#options;
     const again = { state: 'pending', createdAt: now(), nextAt: now() } as const;
-    await documents.transact(({ changes }) => {
+    const count = await documents.transact(({ changes }) => {
+      const found = [...changes.all(deliveryKind)].filter(
+        ([key, { state }]) => key === id || (id === null && state === 'dead'),
+      );
+      if (id !== null && found.length === 0) {
+        throw new SoftquotaError('not_found', `there is no notice ${printable(id)} to be delivered`);
+      }
+      const [waiting] = found.find(([, { state }]) => state !== 'dead') ?? [];
+      if (waiting !== undefined) {
+        throw new SoftquotaError(
+          'conflict',
+          `the notice ${printable(waiting)} waits already, and will be sent`,
+        );
+      }
       for (const [key, delivery] of found) changes.put(deliveryKind, key, { ...delivery, ...again });
+      return found.length;
     });
     if (this.#isStarted) this.#next(0);
-    return found.length;
+    return count;
   }
 
   /**

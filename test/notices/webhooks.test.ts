@@ -1,6 +1,7 @@
 /** Webhooks: every event comes once, signed, whatever the receiver does, or is in the list of dead ones. */
 
 import t from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
 import type { ReadPosition } from '../../src/notices/deliveries.ts';
 import { readNotices } from '../../src/notices/reader.ts';
 import { postWebhook } from '../../src/notices/webhook.ts';
@@ -248,6 +249,21 @@ t.test('what cannot be delivered is in the list of dead ones, and can be sent ag
   t.equal(receiver.taken.length, 1);
   t.equal(await world.notices.sendAgain(null), 0);
   t.match(world.notices.places(), [{ pending: 0, dead: 0, sent: 1, last_fault: null }]);
+});
+
+t.test('what became dead while the store was away waits for the store, and is then sent again', async t => {
+  const { receiver, world } = await hooked(t);
+  receiver.answer = response => void response.writeHead(500).end();
+  await world.store('alice', 8500);
+  world.takesNothing = new SoftquotaError('store_away', 'the store is away');
+  await world.pass(hourMs, 73);
+  t.match(world.notices.deliveries(), [[/^t-/, { state: 'dead' }]]);
+  await t.rejects(world.notices.sendAgain(null), { code: 'store_away' });
+  world.takesNothing = null;
+  receiver.answer = response => void response.writeHead(204).end();
+  t.equal(await world.notices.sendAgain(null), 1);
+  await world.pass();
+  t.strictSame([receiver.taken.length, world.notices.deliveries()], [1, []]);
 });
 
 t.test('refusals are told at once and, if more came, once more when their hour is over', async t => {
