@@ -38,7 +38,7 @@ const target = z.discriminatedUnion('via', [
     address: z.string(),
     /** The owner who can unsubscribe; null: an administrator. */
     ownerId: whole.nullable(),
-    /** The owner whom the mail is about; null: for administrators, or the recipient. */
+    /** The owner whom the mail is about; null: for administrators, or of 0.2.0: see `notice.owner`. */
     aboutId: whole.nullable().default(null),
   }),
 ]);

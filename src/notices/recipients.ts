@@ -72,10 +72,12 @@ function isForOwner({ type, data }: NoticeDocument): boolean {
  * more.
  */
 export function ownerInMail(
+  notice: NoticeDocument,
   { ownerId, aboutId }: MailTarget,
   documents: OwnersAndSnapshot,
 ): string | undefined {
-  const owner = documents.owners.byId(aboutId ?? ownerId ?? 0);
+  const { owners } = documents;
+  const owner = aboutId === null ? owners.named(notice.owner ?? '') : owners.byId(aboutId);
   return ownersAddresses(owner, documents).some(to => to.ownerId === ownerId) ? owner?.name : undefined;
 }
 

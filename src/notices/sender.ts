@@ -177,7 +177,7 @@ export class Sender {
     const { settings, documents, keys, baseUrl } = options;
     const { mail } = settings();
     if (mail === null) return 'there is no [mail] HOST any more';
-    const owner = ownerId === null ? notice.owner : ownerInMail(to, documents);
+    const owner = ownerId === null ? notice.owner : ownerInMail(notice, to, documents);
     if (owner === undefined) return null;
     const token = ownerId === null ? null : keys.seal(String(ownerId), purpose);
     const unsubscribe = token && `${baseUrl()}unsubscribe?${new URLSearchParams({ token })}`;

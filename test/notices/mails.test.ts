@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { setMailWanted, setMember, wantsMail } from '../../src/identity/index.ts';
+import { deliveryKind } from '../../src/notices/deliveries.ts';
 import { ownerUnsubscribing } from '../../src/notices/index.ts';
 import { ask, createAllowance, grantRequest } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
@@ -264,6 +265,28 @@ t.test('a member who left gets no mail of the organization that waited', async t
   mailbox.refuses = null;
   await world.pass(minuteMs, 2);
   t.strictSame([mailbox.take(), world.notices.deliveries()], [[], []]);
+});
+
+t.test('a mail that waited when softquota was updated has the figures of the organization', async t => {
+  const { mailbox, world } = await opened(t);
+  await world.user('alice', 'alice@git.example');
+  const { documents } = world.ledger;
+  await documents.transact(transaction => {
+    const acme = transaction.createOwner('acme', 'organization');
+    setMember(transaction.changes, acme, transaction.mustBeOwner('alice'), 'owner');
+  });
+  walk(world.ledger, 'alice/private', 4000);
+  mailbox.refuses = 'no room here';
+  await world.store('acme', 8500);
+  const [[id = '', delivery] = []] = world.notices.deliveries();
+  const { aboutId: _, ...to } = { aboutId: null, ...delivery?.to };
+  const ofBefore = deliveryKind.schema.parse({ ...delivery, to });
+  await documents.transact(({ changes }) => changes.put(deliveryKind, id, ofBefore));
+  mailbox.refuses = null;
+  await world.pass(minuteMs, 2);
+  const [mail] = mailbox.take();
+  t.match(mail, { to: 'alice@git.example', text: /^Now: 8\.5 kB of 10 kB/m });
+  t.notMatch(mail?.text, 'alice/private');
 });
 
 t.test('a mail that a silent server keeps waiting comes after the next start', async t => {
