@@ -19,7 +19,7 @@ import { certificateFault } from './webhook.ts';
 /** The kinds of mails; each has a template for text and one for HTML. */
 export type MailName = 'owner' | 'admin' | 'digest';
 
-export interface RenderedMail {
+interface RenderedMail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;

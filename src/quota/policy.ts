@@ -228,14 +228,14 @@ export type GraceMost = { readonly bytes: number } | { readonly percent: number 
 
 const usualGraceMost: GraceMost = { percent: 10 };
 
-export interface GraceTerms {
+interface GraceTerms {
   /** Milliseconds; 0: no grace; absent: as configured. */
   readonly graceMs?: number;
   /** Absent: as configured. */
   readonly graceMost?: GraceMost;
 }
 
-export interface GraceSettings {
+interface GraceSettings {
   /** Milliseconds; null or absent: no grace. */
   readonly graceMs?: number | null;
   /** Absent: 10 %. */
