@@ -53,8 +53,11 @@ export class ForgeReading {
   readonly #judge: RowJudge;
   /** Owners that were read separately since the last reading of accounts. */
   readonly #lookedUp = new Map<number, ForgeOwner>();
-  /** Parts with bytes that were counted while changed accounts or repositories rested. */
-  readonly #countedEarly = new Set<string>();
+  /**
+   * Parts with bytes that were counted while changed accounts or repositories rested, and which of these two
+   * were not read since.
+   */
+  readonly #countedEarly = new Map<string, readonly string[]>();
   #owesLines = false;
   /** Valid owners by their ids, as last reported. */
   owners = new Map<number, ForgeOwner>();
@@ -135,21 +138,28 @@ export class ForgeReading {
     if (isWanted(accountsPart)) await timed(accountsPart, () => this.#readAccounts(db, news));
     const haveOwnersMoved =
       isWanted(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
-    const areOwnersCurrent = [accountsPart, repositoriesPart].every(
-      part => isWanted(part) || isTrusted(part),
-    );
+    const resting = [accountsPart, repositoriesPart].filter(part => !isWanted(part) && !isTrusted(part));
+    for (const [part, unread] of this.#countedEarly) {
+      this.#countedEarly.set(
+        part,
+        unread.filter(each => resting.includes(each)),
+      );
+    }
     for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
-      const isEarly = this.#countedEarly.has(part);
-      const isOutdated = (haveOwnersMoved && isByRepository) || (areOwnersCurrent && isEarly);
+      const unread = this.#countedEarly.get(part);
+      // A part that has changed meanwhile is due after its rest in any case.
+      const isOwed = unread?.length === 0 && isTrusted(part);
+      const isOutdated = isOwed || (haveOwnersMoved && isByRepository);
       if (!isWanted(part) && !isOutdated) continue;
       const sums = await timed(part, () => count(db, this));
       const before = this.sums.get(part);
       const differences = before === undefined ? [] : sums.since(before);
       if (before === undefined || differences.length > 0) news.haveLinesChanged = true;
-      if (isTrusted(part) && !haveOwnersMoved && !isEarly) news.drift.push(...differences);
+      if (isTrusted(part) && !haveOwnersMoved && unread === undefined) news.drift.push(...differences);
       this.sums.set(part, sums);
-      if (areOwnersCurrent) this.#countedEarly.delete(part);
-      else this.#countedEarly.add(part);
+      // The rows of an owed part have not changed, so all that they belong to is read.
+      if (resting.length === 0 || (isOwed && !haveOwnersMoved)) this.#countedEarly.delete(part);
+      else this.#countedEarly.set(part, resting);
     }
     return news;
   }

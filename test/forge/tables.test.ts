@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import fc from 'fast-check';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { type ForgeSchema, ObjectSums } from '../../src/forge/forge-schema.ts';
 import { giteaSchema } from '../../src/forge/gitea.ts';
 import { ForgeReading, stateOfPart } from '../../src/forge/reading.ts';
@@ -86,45 +86,97 @@ t.test('an owner who comes back is told again, whatever the id is', async t => {
   ]);
 });
 
-t.test('objects of a repository that rests are counted when it is read, without another change', async t => {
+/** A forge in MySQL, which does not tell that anything in the database has changed, on a clock of its own. */
+function slowForge(t: Test) {
   const { now } = performance;
-  let passedMs = 0;
-  const clock = mock.method(performance, 'now', () => now.call(performance) + passedMs);
-  t.teardown(() => clock.mock.restore());
-  let isMade = false;
+  const clock = { passedMs: 0 };
+  const mocked = mock.method(performance, 'now', () => now.call(performance) + clock.passedMs);
+  t.teardown(() => mocked.mock.restore());
+  const there = { isMade: false };
+  const counted = { lfs: 0 };
   const gitea = giteaSchema(
     () => null,
     () => false,
   );
+  const { lfs } = gitea.byteParts;
+  if (lfs === undefined) throw new Error('Gitea has LFS objects');
   const schema: ForgeSchema = {
     ...gitea,
+    eachOwner: (db, take) => {
+      clock.passedMs += 1000;
+      return gitea.eachOwner(db, take);
+    },
     eachRepository: (db, owners, take) => {
-      passedMs += 1000;
+      clock.passedMs += 1000;
       return gitea.eachRepository(db, owners, repository => {
-        if (isMade || !repository.name.startsWith('alice/')) take(repository);
+        if (there.isMade || !repository.name.startsWith('alice/')) take(repository);
       });
+    },
+    byteParts: {
+      ...gitea.byteParts,
+      lfs: {
+        ...lfs,
+        count: (db, whose) => {
+          counted.lfs += 1;
+          return lfs.count(db, whose);
+        },
+      },
     },
   };
   const file = join(folderWith(t, {}), 'gitea.db');
   writeSqlite(file);
   const sqlite = openSqlite(file);
   t.teardown(() => sqlite.close());
-  let marks: readonly (readonly [string, string])[] = [];
-  // MySQL does not tell that anything in the database has changed.
-  const db = Object.assign(sqlite, { marks: async () => ({ whole: null, tables: new Map(marks) }) });
+  const marks = new Map<string, string>();
+  const db = Object.assign(sqlite, { marks: async () => ({ whole: null, tables: marks }) });
   const reading = new ForgeReading(schema, 'seed');
-  await reading.read(db, false);
-  const alice = [...reading.owners.values()].find(({ name }) => name === 'alice')?.id ?? 0;
-  const bytes = () => reading.sums.get('lfs')?.of('size:git:lfs', alice);
-  isMade = true;
-  marks = ['repository', 'lfs_meta_object'].map(table => [table, '2']);
-  await reading.read(db, false);
+  const bytes = () => {
+    const alice = [...reading.owners.values()].find(({ name }) => name === 'alice')?.id ?? 0;
+    return reading.sums.get('lfs')?.of('size:git:lfs', alice);
+  };
+  let version = 0;
+  const change = (...tables: readonly string[]) => {
+    version += 1;
+    for (const table of tables) marks.set(table, String(version));
+  };
+  return { clock, there, counted, change, bytes, read: () => reading.read(db, false) };
+}
+
+t.test('objects of a repository that rests are counted when it is read, without another change', async t => {
+  const { clock, there, change, bytes, read } = slowForge(t);
+  await read();
+  there.isMade = true;
+  change('repository', 'lfs_meta_object');
+  await read();
   t.equal(bytes(), 0, 'the repository rests');
-  passedMs += 60_000;
-  const news = await reading.read(db, false);
+  clock.passedMs += 60_000;
+  const news = await read();
   t.ok(Number(bytes()) > 0);
   t.match(news, { haveLinesChanged: true, drift: [] });
-  t.equal(await reading.read(db, false), null, 'and no more');
+  t.equal(await read(), null, 'and no more');
+});
+
+t.test('objects are counted once more when accounts and repositories were read in turn', async t => {
+  const { clock, there, counted, change, bytes, read } = slowForge(t);
+  await read();
+  for (const [table, waitMs] of [
+    ['user', 6000],
+    ['repository', 3000],
+  ] as const) {
+    change(table);
+    clock.passedMs += waitMs;
+    await read();
+  }
+  there.isMade = true;
+  change('lfs_meta_object');
+  const counts: (readonly [counts: number, isCounted: boolean])[] = [];
+  for (let readings = 0; readings < 9; readings++) {
+    change('user', 'repository');
+    await read();
+    counts.push([counted.lfs, Number(bytes()) > 0]);
+    clock.passedMs += 3000;
+  }
+  t.strictSame(counts, [[2, false], [2, false], ...Array.from({ length: 7 }, () => [3, true])]);
 });
 
 t.test('a part is read at once after a change if it is cheap, and rests in proportion if not', async t => {
