@@ -2,11 +2,11 @@
  * `…/info/lfs/objects/batch`, at its own address or below `/v1/lfs`: a filter before the batch endpoint of an
  * LFS server.
  *
- * A client announces there what it wants to upload, before it sends anything. The gate passes the request on
- * to the server, which knows the client and the objects that exist. Only if the server asks for objects, the
- * gate checks the owner's quota for them. A refusal is an error of the LFS protocol, so `git lfs push` shows
- * the reason and sends no object. All other answers are passed on unchanged. The objects themselves do not
- * pass the gate.
+ * A client announces there what it wants to upload, before it sends anything. Unless these are too many
+ * objects, the gate passes the request on to the server, which knows the client and the objects that exist.
+ * Only if the server asks for objects, the gate checks the owner's quota for them. A refusal is an error of
+ * the LFS protocol, so `git lfs push` shows the reason and sends no object. All other answers are passed on
+ * unchanged. The objects themselves do not pass the gate.
  *
  * hooks/receive-pack/git-lfs-transfer asks `/v1/check` about objects instead. It first asks without objects
  * whether it has to ask about each batch. It need not follow the upload if the owner is not refused and no
@@ -55,6 +55,7 @@ const longestOid = 200;
 const lfsType = 'application/vnd.git-lfs+json';
 
 const offered = z.object({ objects: z.array(z.unknown()) });
+const announced = offered.extend({ operation: z.literal('upload') });
 /** An object that the server asks for. An unusable size counts as 0. */
 const wanted = z.object({
   oid: z.string().max(longestOid).catch(''),
@@ -104,6 +105,7 @@ async function answerBatch(
   if (uploads.length === 0) {
     return fail(response, 404, 'only POST to …/info/lfs/objects/batch is served here');
   }
+  mustBeFew(announced.safeParse(jsonOf(body.toString())).data?.objects ?? []);
   const passed = await passedOn(upstream, withoutBase(target, base), request, body);
   const objects = objectsToUpload(passed);
   const asked = objects.length === 0 ? [] : uploads;
@@ -117,13 +119,17 @@ async function answerBatch(
 
 /** Returns the objects that the server asks for, according to its answer. Throws `too_large`. */
 function objectsToUpload({ status, body }: Passed): readonly ComingObject[] {
-  if (status !== 200) return [];
+  // The answer to a download, which may have more objects, need not be parsed.
+  if (status !== 200 || !body.includes('"upload"')) return [];
   const objects = offered.safeParse(jsonOf(body.toString())).data?.objects ?? [];
-  if (objects.length > mostBatchObjects) {
-    throw new SoftquotaError('too_large', `the batch has more than ${mostBatchObjects} objects`);
-  }
+  mustBeFew(objects);
   // Parsed one by one, so that a malformed object does not hide others.
   return objects.flatMap(object => wanted.safeParse(object).data ?? []);
+}
+
+function mustBeFew(objects: readonly unknown[]): void {
+  if (objects.length <= mostBatchObjects) return;
+  throw new SoftquotaError('too_large', `the batch has more than ${mostBatchObjects} objects to upload`);
 }
 
 function isRefused(services: GateServices, upload: Upload, objects: readonly ComingObject[]): boolean {

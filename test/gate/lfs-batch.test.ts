@@ -188,19 +188,23 @@ t.test('what cannot be served is told in the form of git-lfs', async t => {
   t.match(await batch(world), { status: 200, text: 'no JSON' }, "a strange answer is the client's matter");
 });
 
-t.test('a batch that would keep checks waiting is refused, whatever the quota is', async t => {
+t.test('an upload that would keep checks waiting is refused, whatever the quota is', async t => {
   const world = await open(t);
-  const answers = (count: number, href: string) => {
-    const objects = Array.from({ length: count }, (_, at) => ({
-      oid: String(at),
-      actions: { upload: { href } },
-    }));
-    world.upstream.answer = JSON.stringify({ objects });
-    return batch(world);
+  const { upstream } = world;
+  const objectsOf = (count: number, action: string, href: string) =>
+    Array.from({ length: count }, (_, at) => ({ oid: String(at), actions: { [action]: { href } } }));
+  const ask = (operation: string, asked: number, answered: number, href = '') => {
+    upstream.answer = JSON.stringify({ objects: objectsOf(answered, operation, href) });
+    const objects = Array.from({ length: asked }, (_, at) => ({ oid: String(at), size: 1 }));
+    return batch(world, batchPath, JSON.stringify({ operation, objects }));
   };
-  t.equal((await answers(1000, 'http://git.example/'.padEnd(4000, '0'))).status, 200);
-  t.match(await answers(1001, ''), { status: 400, text: /the batch has more than 1000 objects/ });
-  t.match(await answers(1000, ''.padEnd(5000, '0')), { status: 502, text: /is too long/ });
+  t.equal((await ask('upload', 1000, 1000, 'http://git.example/'.padEnd(4000, '0'))).status, 200);
+  const tooMany = { status: 400, text: /the batch has more than 1000 objects to upload/ };
+  t.match(await ask('upload', 1001, 1), tooMany);
+  t.equal(upstream.asked.length, 1, 'and the server is not asked');
+  t.match(await ask('upload', 1, 1001), tooMany);
+  t.match(await ask('upload', 1000, 1000, ''.padEnd(5000, '0')), { status: 502, text: /is too long/ });
+  t.equal((await ask('download', 1200, 1200)).status, 200);
 });
 
 t.test('a batch is held to the limits of a repository, of all that comes, and of each object', async t => {
