@@ -7,8 +7,7 @@
 import { dirname } from 'node:path';
 import { badParameter, SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
-import type { Upload } from '../layout/index.ts';
-import type { Action, ActionThings, Ledger, OwnerDecision } from '../ledger/index.ts';
+import type { ActionThings, Ledger, OwnerDecision } from '../ledger/index.ts';
 import {
   asTree,
   type Group,
@@ -57,17 +56,6 @@ export function repositoryOf({ units }: Pick<Ledger, 'units'>, unit: LocatedUnit
   if (isRepository(unit.leaf)) return unit.path;
   const around = unit.leaf === 'size:git:lfs' ? units.unitAt(dirname(unit.path)) : null;
   return around !== null && isRepository(around.leaf) ? around.name : null;
-}
-
-/**
- * Returns the path of the repository that an upload adds to. It may not exist yet. Null if the upload names
- * none.
- */
-export function repositoryOfUpload({ ledger, uploads }: GateServices, upload: Upload): string | null {
-  const { subject } = upload;
-  const isOfIt = subject === 'repository' || subject === 'size:assets:wiki' || subject === 'size:git:lfs';
-  const paths = isOfIt ? uploads().repositoryPathsOf(upload) : [];
-  return paths.find(path => ledger.units.unit(path) !== undefined) ?? paths[0] ?? null;
 }
 
 /**
@@ -233,7 +221,7 @@ function textFor(services: GateServices, { subject, unit }: Question, decided: D
 }
 
 /** An owner, and the unit to which data is added; its path is null if it is unknown. */
-interface Place {
+export interface GrowthPlace {
   readonly ownerName: string;
   readonly subject: Subject;
   readonly path: string | null;
@@ -245,7 +233,7 @@ interface Place {
  */
 export function decidedFirstByDisk<Found extends OwnerDecision>(
   { ledger, fullDisk }: Pick<GateServices, 'fullDisk' | 'ledger'>,
-  { ownerName, subject, path }: Place,
+  { ownerName, subject, path }: GrowthPlace,
   byLimits: () => Found,
 ): Found | Decided {
   const disk = ledger.settings.enabled ? fullDisk(path, subject) : null;
@@ -283,37 +271,6 @@ export function recordDecision(
 
 function isInRepositories(subject: Subject): boolean {
   return isLeaf(subject) && (isRepository(subject) || subject === 'size:git:lfs');
-}
-
-/** Seconds after which the bytes of an upload are released if they never arrive. */
-const uploadSeconds = 600;
-/** Limit of the owner's units that are measured soon after an upload; most owners have one of a kind. */
-const mostMeasured = 4;
-/** Limit of the units that are searched for them; the next sweep measures the others. */
-const mostLookedAt = 200;
-
-/**
- * Decides about an upload whose end nobody reports. With PRECISE, its bytes are reserved until the owner's
- * usage has grown as much, or until the reservation expires. A part of 0 bytes has an unknown size.
- */
-export function startUpload(
-  services: GateServices,
-  { ownerName, subject, path, parts, things }: Place & Pick<Action, 'parts' | 'things'>,
-): Decided {
-  return decidedFirstByDisk(services, { ownerName, subject, path }, () => {
-    const { ledger, letThrough } = services;
-    // Several owners may upload the same object, so the id contains the owner.
-    const ownParts = parts.map(({ id, bytes }) => ({ id: `upload ${ownerName} ${id}`, bytes }));
-    const upload = { ownerName, subject, parts: ownParts, isReported: false, unit: null, things };
-    const decided = ledger.settings.precise
-      ? ledger.admit({ ...upload, seconds: uploadSeconds })
-      : ledger.decide(ownerName, subject, 0, things);
-    const paths = decided.decision.allowed
-      ? ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt)
-      : [];
-    for (const path of paths) letThrough(path);
-    return decided;
-  });
 }
 
 /**

@@ -12,10 +12,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileBytesIn, type Upload, uploadsOf } from '../layout/index.ts';
 import { decideIncoming, type Incoming, type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text.ts';
-import { decidedFirstByDisk, recordDecision, repositoryOfUpload, startUpload } from './check.ts';
+import { decidedFirstByDisk, recordDecision } from './check.ts';
 import { helpAfter, refusalText } from './refusal-text.ts';
 import { requestAddress } from './request.ts';
 import type { Decided, GateServices } from './services.ts';
+import { firstRefusal, repositoryOfUpload, startUpload } from './uploads.ts';
 
 const forwardAuthAddress = '/v1/forward-auth';
 /**
@@ -50,15 +51,11 @@ export async function answerForwardAuth(
       return;
     }
     const uploads = uploadsOf(routes, asked.method, asked.target);
-    for (const { owner } of uploads) {
-      const settled = services.settleOwner(owner, false);
-      if (settled !== null) await settled;
-    }
-    const isRefused = (upload: Upload): boolean => refusalOf(services, upload, asked, true) !== null;
-    for (const upload of refusedFirst(uploads, isRefused)) {
-      const refused = refusalOf(services, upload, asked, isPage);
-      if (refused === null) continue;
-      refuse(services, response, upload, refused);
+    const first = await firstRefusal(services, uploads, (upload, isTried) =>
+      refusalOf(services, upload, asked, isPage || isTried),
+    );
+    if (first !== null) {
+      refuse(services, response, first.upload, first.refused);
       return;
     }
     const batches = lfs.upstream === null ? [] : uploadsOf(lfs.batchRoutes, asked.method, asked.target);
@@ -68,18 +65,6 @@ export async function answerForwardAuth(
     services.unforeseen(error);
     undecided(services, response, isPage, 'internal error; the log of softquota has details');
   }
-}
-
-/**
- * Returns the uploads of a request, of which all must be allowed, in the order in which they are decided: the
- * refused one first, so that no other reserves bytes.
- */
-export function refusedFirst(
-  uploads: readonly Upload[],
-  isRefused: (upload: Upload) => boolean,
-): readonly Upload[] {
-  const first = uploads.length > 1 ? uploads.find(isRefused) : undefined;
-  return first === undefined ? uploads : [first, ...uploads.filter(upload => upload !== first)];
 }
 
 interface Asked {

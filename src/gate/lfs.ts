@@ -26,19 +26,11 @@ import { type Upload, uploadsOf, withoutBase } from '../layout/index.ts';
 import { jsonOf } from '../parsed.ts';
 import { hasBounds, type Incoming, refusal } from '../quota/index.ts';
 import { excerpt, printable } from '../text.ts';
-import {
-  answered,
-  askedQuestion,
-  decidedFirstByDisk,
-  recordDecision,
-  repositoryOf,
-  repositoryOfUpload,
-  startUpload,
-} from './check.ts';
-import { refusedFirst } from './forward-auth.ts';
+import { answered, askedQuestion, decidedFirstByDisk, recordDecision, repositoryOf } from './check.ts';
 import { helpAfter } from './refusal-text.ts';
 import { type BodyRoom, bodyOf, type Parameters, type Reply, replyWith } from './request.ts';
 import type { GateServices } from './services.ts';
+import { firstRefusal, repositoryOfUpload, startUpload } from './uploads.ts';
 
 /** A proxy may pass on batches below this address. */
 const lfsPrefix = '/v1/lfs/';
@@ -109,12 +101,11 @@ async function answerBatch(
   const passed = await passedOn(upstream, withoutBase(target, base), request, body);
   const objects = objectsToUpload(passed);
   const asked = objects.length === 0 ? [] : uploads;
-  let refused: string | undefined;
-  for (const { owner } of asked) await services.settleOwner(owner, false);
-  for (const upload of refusedFirst(asked, each => isRefused(services, each, objects)))
-    refused ??= refusalOf(services, upload, objects) ?? undefined;
-  if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
-  else fail(response, 507, refused);
+  const first = await firstRefusal(services, asked, (upload, isTried) =>
+    refusalOf(services, upload, objects, isTried),
+  );
+  if (first === null) response.writeHead(passed.status, passed.headers).end(passed.body);
+  else fail(response, 507, first.refused);
 }
 
 /** Returns the objects that the server asks for, according to its answer. Throws `too_large`. */
@@ -132,29 +123,24 @@ function mustBeFew(objects: readonly unknown[]): void {
   throw new SoftquotaError('too_large', `the batch has more than ${mostBatchObjects} objects to upload`);
 }
 
-function isRefused(services: GateServices, upload: Upload, objects: readonly ComingObject[]): boolean {
-  const things = thingsOfBatch(services, upload, objects);
-  const adding = Math.min(things.incoming.bytes, Number.MAX_SAFE_INTEGER);
-  return !services.ledger.decide(upload.owner, 'size:git:lfs', adding, things).decision.allowed;
-}
-
-function thingsOfBatch(services: GateServices, upload: Upload, objects: readonly ComingObject[]) {
-  return { repository: repositoryOfUpload(services, upload), incoming: incomingOf(objects) };
-}
-
-/**
- * Decides, and reserves the bytes if the upload is allowed; returns the refusal otherwise, or null. Both are
- * recorded.
- */
-function refusalOf(services: GateServices, upload: Upload, objects: readonly ComingObject[]): string | null {
+/** Returns the refusal, or null. Unless it is only tried, the decision is recorded and reserves the bytes. */
+function refusalOf(
+  services: GateServices,
+  upload: Upload,
+  objects: readonly ComingObject[],
+  isTried: boolean,
+): string | null {
+  const { ledger } = services;
   const subject = 'size:git:lfs';
   const { owner: ownerName } = upload;
-  const { mode } = services.ledger.settings;
-  const parts = uploadPartsOf(objects);
-  const things = thingsOfBatch(services, upload, objects);
-  const { owner, decision } = startUpload(services, { ownerName, subject, path: null, parts, things });
-  recordDecision(services, { owner: owner.name, subject, actor: '', decision });
-  if (decision.allowed || mode === 'report') return null;
+  const place = { ownerName, subject, path: null } as const;
+  const incoming = incomingOf(objects);
+  const things = { repository: repositoryOfUpload(services, upload), incoming };
+  const { owner, decision } = isTried
+    ? decidedFirstByDisk(services, place, () => ledger.decide(ownerName, subject, incoming.bytes, things))
+    : startUpload(services, { ...place, parts: uploadPartsOf(objects), things });
+  if (!isTried) recordDecision(services, { owner: owner.name, subject, actor: '', decision });
+  if (decision.allowed || ledger.settings.mode === 'report') return null;
   return `${refusal(owner.name, subject, decision)}${helpAfter(services.contact())}`;
 }
 
@@ -230,7 +216,10 @@ function uploadPartsOf(objects: readonly ComingObject[]) {
 }
 
 function incomingOf(objects: readonly ComingObject[]) {
-  const bytes = objects.reduce((sum, { size }) => sum + size, 0);
+  const bytes = Math.min(
+    objects.reduce((sum, { size }) => sum + size, 0),
+    Number.MAX_SAFE_INTEGER,
+  );
   const [largest] = objects.toSorted((a, b) => b.size - a.size);
   const shown = largest === undefined ? null : { bytes: largest.size, object: largest.oid };
   return { bytes, largest: shown } satisfies Incoming;
