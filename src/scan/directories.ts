@@ -27,12 +27,13 @@ import { beginTask, monotonic, rest, type Shared } from './shared.ts';
 /** Units that a pass missed below a root. */
 interface Missed {
   readonly root: string;
-  /** Paths at which there may have been units, and are none now. */
+  /**
+   * Paths at which there may have been units, and are none now. With `hasVanished`, only those that were taken
+   * out of a directory which is still there, on the same disk.
+   */
   readonly gone: readonly string[];
   /** Most units of the root are gone at once, so its disk may be, too. */
   readonly hasVanished: boolean;
-  /** Those of `gone` that were taken out of a directory which is still there, on the same disk. */
-  readonly removed: readonly string[];
 }
 
 /** The findings of a part of a pass. */
@@ -100,13 +101,13 @@ export class Directories {
       this.#lookAt(path, watched);
       yield;
     }
-    const gone = [...this.#gone.keys()];
-    const removed = gone.filter(path => this.#gone.get(path));
+    const missed = [...this.#gone];
     this.#gone.clear();
     const { path: root } = this.#root;
-    if (!isThere(this.#root)) return { root, gone: [], hasVanished: false, removed: [] };
-    const hasVanished = haveMostVanished(gone.length, gone.length + this.#unitCount());
-    return { root, gone, hasVanished, removed };
+    if (!isThere(this.#root)) return { root, gone: [], hasVanished: false };
+    const hasVanished = haveMostVanished(missed.length, missed.length + this.#unitCount());
+    const gone = missed.flatMap(([path, isRemoved]) => (isRemoved || !hasVanished ? [path] : []));
+    return { root, gone, hasVanished };
   }
 
   /** Returns the paths of new and replaced units found since the last call. */

@@ -10,7 +10,7 @@ interface World {
   /** A path below the root. */
   at(name: string): string;
   readonly directories: Directories;
-  /** Results of a pass, by names below the root, sorted; `gone` has the removed ones if most vanished. */
+  /** Results of a pass, by names below the root, sorted. */
   pass(): { readonly found: readonly string[]; readonly gone: readonly string[]; readonly vanished: boolean };
 }
 
@@ -34,9 +34,8 @@ function world(t: Test, template: string, ...repositories: readonly string[]): W
       for (;;) {
         const step = steps.next();
         if (step.done !== true) continue;
-        const { gone, hasVanished, removed } = step.value;
-        const sure = hasVanished ? removed : gone;
-        return { found: names(directories.takeFound()), gone: names(sure), vanished: hasVanished };
+        const { gone, hasVanished } = step.value;
+        return { found: names(directories.takeFound()), gone: names(gone), vanished: hasVanished };
       }
     },
   };

@@ -113,9 +113,7 @@ export class RepositoryWalk {
       for (let step = steps.next(); !this.signal.aborted; step = steps.next()) {
         for (const path of directories.takeFound()) for (const task of this.#tasks) task.found(path);
         if (step.done === true) {
-          const { gone, hasVanished, removed } = step.value;
-          // Those of an unmounted disk are not gone; most may also have been deleted at once.
-          for (const path of hasVanished ? removed : gone) for (const task of this.#tasks) task.gone(path);
+          for (const path of step.value.gone) for (const task of this.#tasks) task.gone(path);
           break;
         }
         await this.#pace.step();
