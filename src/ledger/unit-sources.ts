@@ -167,7 +167,7 @@ export class UnitSources {
     });
   }
 
-  /** Stops, and resolves once all complete sets are in effect. */
+  /** Resolves once all complete sets are in effect. */
   async close(): Promise<void> {
     await this.#changes.idle();
   }
