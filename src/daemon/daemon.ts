@@ -209,7 +209,7 @@ export class Daemon {
       });
       return new Daemon(served, opened);
     } catch (error) {
-      await closeAll(opened).catch(() => {});
+      await closeAll(opened, log).catch(() => {});
       throw error;
     }
   }
@@ -261,17 +261,22 @@ export class Daemon {
    * number of threads that a disk blocks: while there is one, the process cannot exit by itself.
    */
   async stop(): Promise<number> {
-    await closeAll(this.#opened);
-    this.#parts.log.info('softquota has stopped');
-    const { measuring, forge } = this.#parts;
+    const { forge, log, measuring } = this.#parts;
+    await closeAll(this.#opened, log);
+    log.info('softquota has stopped');
     return measuring.hangingThreads + (forge?.hangingThreads ?? 0);
   }
 }
 
-/** Closes the parts, the last one first. If one cannot be closed, rejects as it does, after all the others. */
-async function closeAll(opened: Opened): Promise<void> {
+/** Closes the parts, the last one first. Logs each failure, and rejects with the first after all the others. */
+async function closeAll(opened: Opened, log: Logger): Promise<void> {
   const failures: unknown[] = [];
-  for (const part of opened.reverse()) await part.close().catch((error: unknown) => failures.push(error));
+  for (const part of opened.reverse()) {
+    await part.close().catch((err: unknown) => {
+      failures.push(err);
+      log.error({ err }, 'a part of the daemon cannot be closed');
+    });
+  }
   if (failures.length > 0) throw failures[0];
 }
 
