@@ -35,7 +35,7 @@ function configOf(repository: Folder) {
 
 const noFile = {
   absent: 'does not exist',
-  link: 'is a symbolic link, and nothing is written through a link',
+  link: 'is a symbolic link, which is not followed',
   directory: 'is not a file',
   special: 'is not a file',
 } as const;
@@ -43,22 +43,15 @@ const noFile = {
 /** A configuration outside of repositories; a user's own is read with that user's rights. */
 type ConfigSource = 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> };
 
+const gitMs = 10_000;
+
 /** Reads a key, without included files; null if it has no value, or git cannot read the file. */
 export async function configSetting(source: ConfigSource, key: string): Promise<string | null> {
   const where = source === 'system' ? ['--system'] : ['--file', source.file];
   // Only root can read with another user's rights.
   const reader = source !== 'system' && process.getuid?.() === 0 ? { user: source.owner } : {};
   const args = ['config', ...where, '--no-includes', '-z', '--get', key];
-  const output = await git(args, reader).catch(() => '');
-  return output === '' ? null : output.replace(/\0$/, '');
-}
-
-const gitMs = 10_000;
-
-/** Runs git in no repository, without any other configuration. A missing key is no error. */
-async function git(args: readonly string[], options: Pick<ProgramOptions, 'user'> = {}): Promise<string> {
   const env = { LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
-  const { status, output, complaint } = await runProgram('git', args, { ...options, env, timeoutMs: gitMs });
-  if (status === 0 || status === 1 || status === 5) return output;
-  throw new SoftquotaError('conflict', `git ${args[0]}: ${complaint || `ended with ${status}`}`);
+  const ended = await runProgram('git', args, { ...reader, env, timeoutMs: gitMs }).catch(() => null);
+  return ended?.status === 0 ? ended.output.replace(/\0$/, '') : null;
 }
