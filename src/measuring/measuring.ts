@@ -83,7 +83,8 @@ export class Measuring {
   /** The end of the last whole sweep, on the monotonic clock. */
   #sweptAt: number | null = null;
   #rootsUnused: Observed['rootsUnused'] = [];
-  #hangingThreads = 0;
+  /** Number of threads that were left behind by `close`, because a disk never answered them. */
+  hangingThreads = 0;
   /** True until a whole sweep ends with no key missing: an earlier walk may not know storage that is back. */
   #missesKeys: boolean;
   readonly #followUps = new FollowUps({
@@ -161,6 +162,7 @@ export class Measuring {
     this.#config = config;
     const { exclude, measure } = config.scan;
     this.scanner.reconfigure({ storages: config.storages, exclude, measure });
+    if (this.#missesKeys) this.scanner.sweepUnlessCovered();
     this.freeSpace.reconfigure(config.disk);
     if (config.scan.schedule !== before.scan.schedule) {
       this.#schedule?.close();
@@ -262,17 +264,12 @@ export class Measuring {
     return places.length === 0 && this.#config.storages.length > 0 ? null : rootsIn(places);
   }
 
-  /** Number of threads that were left behind by `close`, because a disk never answered them. */
-  get hangingThreads(): number {
-    return this.#hangingThreads;
-  }
-
   async close(): Promise<void> {
     this.#schedule?.close();
     this.#followUps.close();
     this.pushes.close();
     await this.freeSpace.close();
-    this.#hangingThreads = await this.scanner.close();
+    this.hangingThreads = await this.scanner.close();
   }
 
   /**

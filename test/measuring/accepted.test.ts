@@ -1,6 +1,7 @@
-/** A scan that accepts what is missing. */
+/** Keys that are missing in app.ini: a scan accepts that, or they come back. */
 
 import t from 'tap';
+import { walk } from '../ledger/world.ts';
 import { PushWorld } from './push-world.ts';
 
 t.test('a scan that cannot accept missing keys says so, and its figures count', async t => {
@@ -21,4 +22,25 @@ t.test('a scan that cannot accept missing keys says so, and its figures count', 
   isAway = false;
   t.match(await accept(), { state: 'done', error: null });
   t.not(ledger.walks.lastSweep, failed);
+});
+
+t.test('a reload with the keys that were missing ends what they kept, whatever else it has', async t => {
+  let missing = ['[storage.lfs] PATH'];
+  const world = await PushWorld.open(t, { hasHooks: false, missingKeys: () => missing });
+  const { config, ledger, measuring } = world;
+  // No storage has it any more.
+  const { path } = walk(ledger, 'bob/b', 100);
+  await world.sweep();
+  t.match(ledger.units.unit(path), { partial: true });
+  missing = [];
+  const sweepOf = () => {
+    const [before] = measuring.scanner.runs();
+    measuring.reconfigure(config);
+    const [run] = measuring.scanner.runs();
+    return run === before ? undefined : run;
+  };
+  await sweepOf()?.done;
+  await world.sweep();
+  t.equal(ledger.units.unit(path), undefined);
+  t.equal(sweepOf(), undefined, 'after that a reload begins none');
 });

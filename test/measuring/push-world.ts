@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { loadConfig } from '../../src/config/index.ts';
+import { type Config, loadConfig } from '../../src/config/index.ts';
 import type { PushWorker } from '../../src/gate/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { Measuring } from '../../src/measuring/index.ts';
@@ -29,11 +29,13 @@ export interface PushWorldOptions {
   /** The hooks ask, unless told otherwise. */
   readonly hasHooks?: boolean;
   readonly accepted?: () => Promise<void>;
+  readonly missingKeys?: () => readonly string[];
   readonly pushWorker?: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'>;
 }
 
 export class PushWorld {
   readonly repository: string;
+  readonly config: Config;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
   /** The repositories into which the worker is asked to look again. */
@@ -48,12 +50,14 @@ export class PushWorld {
   private constructor(
     t: Test,
     repository: string,
+    config: Config,
     ledger: Ledger,
     measuring: Measuring,
     looks: readonly string[],
   ) {
     this.#t = t;
     this.repository = repository;
+    this.config = config;
     this.ledger = ledger;
     this.measuring = measuring;
     this.looks = looks;
@@ -61,7 +65,7 @@ export class PushWorld {
 
   static async open(t: Test, options: PushWorldOptions = {}): Promise<PushWorld> {
     const { clock, config: settings = [], hasHooks = true, pushWorker = null } = options;
-    const { accepted = async () => {} } = options;
+    const { accepted = async () => {}, missingKeys = () => [] } = options;
     const folder = temporary(t);
     const repository = join(folder, 'srv/alice/a.git');
     mkdirSync(repository, { recursive: true });
@@ -100,12 +104,12 @@ export class PushWorld {
       },
       pushWorker,
       onFullChanged: nothing,
-      missingKeys: () => [],
+      missingKeys,
       accepted,
       ...(clock === undefined ? {} : { clock }),
     });
     t.teardown(() => measuring.close());
-    const world = new PushWorld(t, repository, ledger, measuring, looks);
+    const world = new PushWorld(t, repository, loaded.config, ledger, measuring, looks);
     if (hasHooks) await world.#serve(join(folder, 'hooks.sock'));
     await world.sweep();
     return world;
