@@ -286,10 +286,14 @@ export class Measuring {
     });
   }
 
-  /** Moves the units of owners after a forge has renamed them and their directories. */
+  /** Moves the units of owners whom a forge has renamed, and doubts what is forgiven at their new paths. */
   ownersRenamed(renames: readonly OwnerRename[]): void {
     const paths = moveUnits(this.#parts.ledger, renames);
-    for (const path of paths) if (this.#parts.ledger.units.unit(path) === undefined) this.pushes.forget(path);
+    for (const path of paths) {
+      const unit = this.#parts.ledger.units.unit(path);
+      if (unit === undefined) this.pushes.forget(path);
+      else if (unit.reach !== undefined) this.#parts.repositories.resized(path);
+    }
     for (const path of paths.slice(0, mostWaiting)) this.measureSoon(path);
   }
 

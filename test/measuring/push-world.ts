@@ -38,8 +38,9 @@ export class PushWorld {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
-  /** The repositories into which the worker is asked to look again. */
+  /** The repositories into which the worker is asked to look again, and those that are doubted. */
   readonly looks: readonly string[];
+  readonly doubts: readonly string[];
   /** Called in pre-receive, before the push is counted. */
   answer: () => HookAnswer | Promise<HookAnswer> = () => 'go on';
   /** Called once the push is counted, before the hook ends. */
@@ -54,6 +55,7 @@ export class PushWorld {
     ledger: Ledger,
     measuring: Measuring,
     looks: readonly string[],
+    doubts: readonly string[],
   ) {
     this.#t = t;
     this.repository = repository;
@@ -61,6 +63,7 @@ export class PushWorld {
     this.ledger = ledger;
     this.measuring = measuring;
     this.looks = looks;
+    this.doubts = doubts;
   }
 
   static async open(t: Test, options: PushWorldOptions = {}): Promise<PushWorld> {
@@ -87,6 +90,7 @@ export class PushWorld {
     const ledger = await ledgers.open();
     const nothing = () => {};
     const looks: string[] = [];
+    const doubts: string[] = [];
     const measuring = new Measuring({
       config: loaded.config,
       ledger,
@@ -99,7 +103,7 @@ export class PushWorld {
       repositories: {
         changed: nothing,
         mayHaveChanged: path => looks.push(path),
-        resized: nothing,
+        resized: path => doubts.push(path),
         appeared: nothing,
       },
       pushWorker,
@@ -109,7 +113,7 @@ export class PushWorld {
       ...(clock === undefined ? {} : { clock }),
     });
     t.teardown(() => measuring.close());
-    const world = new PushWorld(t, repository, loaded.config, ledger, measuring, looks);
+    const world = new PushWorld(t, repository, loaded.config, ledger, measuring, looks, doubts);
     if (hasHooks) await world.#serve(join(folder, 'hooks.sock'));
     await world.sweep();
     return world;

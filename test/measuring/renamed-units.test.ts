@@ -4,6 +4,7 @@ import t from 'tap';
 import { moveUnits } from '../../src/measuring/places.ts';
 import { totalOf } from '../../src/quota/index.ts';
 import { used, World, walk } from '../ledger/world.ts';
+import { PushWorld } from './push-world.ts';
 
 t.test('owners who exchange their names keep their own data', async t => {
   const ledger = await new World(t).open();
@@ -51,4 +52,12 @@ t.test('what is forgiven of a repository is so under its new name', async t => {
   t.strictSame([unreachable('a'), unreachable('b'), used(ledger, 'b')], [0, 70, 100]);
   walk(ledger, 'b/x', 100);
   t.equal(unreachable('b'), 70, 'nor does a walk change it');
+});
+
+t.test('what is forgiven is doubted under the new name, as it may have been under the old one', async t => {
+  const { doubts, ledger, measuring } = await PushWorld.open(t, { hasHooks: false });
+  for (const place of ['bob/plain', 'bob/forgiven'] as const) walk(ledger, place, 100);
+  ledger.reach.measured('/srv/git/bob/forgiven.git', { reachableBytes: 30, unreachableBytes: 70 }, 0);
+  measuring.ownersRenamed([{ from: 'bob', to: 'carol' }]);
+  t.strictSame(doubts, ['/srv/git/carol/forgiven.git']);
 });
