@@ -5,8 +5,8 @@ import { identity } from './files.ts';
 import type { Pace } from './repository-walk.ts';
 
 /**
- * Time for which collections that are due rely on one look: a walk finds a new borrower no sooner, and the
- * expiry is ten minutes at least.
+ * Time for which collections that are due rely on one look: what a repository borrows that was made meanwhile
+ * has not been unreachable for the expiry, which is ten minutes at least.
  */
 const freshMs = 60_000;
 
@@ -24,11 +24,13 @@ export class Loans {
   #lent: ReadonlySet<string> = new Set();
   /** A repository of which it cannot be told from whom it borrows; null: there is none. */
   unclear: string | null = null;
-  /** Time of the last look, on the monotonic clock. */
+  /** Times on the monotonic clock at which the look that counts began, and the last repository came. */
   #lookedAt = Number.NEGATIVE_INFINITY;
+  #cameAt = Number.NEGATIVE_INFINITY;
 
   /** Looks at these repositories again. One that is away keeps what it borrowed when it was read last. */
-  async look(repositories: Iterable<string>, pace: Pace): Promise<void> {
+  async look(repositories: Iterable<string>, pace: Pick<Pace, 'step'>): Promise<void> {
+    const begun = performance.now();
     const loans = new Map<string, Loan>();
     const lent = new Set<string>();
     const seen = new Set<string>();
@@ -47,14 +49,21 @@ export class Loans {
       seen.add(loan.objects);
       for (const lender of loan.lenders) lent.add(lender);
     }
+    // Another look that began later may have ended before.
+    if (begun < this.#lookedAt) return;
     this.#known = loans;
     this.#lent = lent;
     this.unclear = unclear;
-    this.#lookedAt = performance.now();
+    this.#lookedAt = begun;
+  }
+
+  /** Notes that a repository has come, which may have borrowed long ago: on a disk that is mounted, say. */
+  came(): void {
+    this.#cameAt = performance.now();
   }
 
   get isFresh(): boolean {
-    return performance.now() - this.#lookedAt < freshMs;
+    return this.#lookedAt > Math.max(this.#cameAt, performance.now() - freshMs);
   }
 
   get isAny(): boolean {

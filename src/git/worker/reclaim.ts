@@ -91,6 +91,7 @@ export class Reclaim {
       found: path => {
         this.#meet(path);
         this.#unfound.delete(path);
+        this.#loans.came();
       },
       gone: path => this.#forget(path),
     });

@@ -6,6 +6,7 @@ import { cp, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
+import { Loans } from '../../../src/git/worker/loans.ts';
 import { Reclaim, type ReclaimOptions } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
@@ -198,18 +199,19 @@ t.test('nothing is deleted while it cannot be told whose objects a repository us
   await reclaim.collectNow(path);
 });
 
-t.test('collections that are due look once who borrows, and one on request looks anew', async t => {
+t.test('collections that are due look once who borrows, one on request and new ones look anew', async t => {
   // Garbage is due at once.
-  const { repository, path, reclaim, next, push } = await open(t, { run: 'gc', expireMs: -60_000 });
+  const given = { run: 'gc', expireMs: -60_000, everyMs: 50 } as const;
+  const { repository, path, reclaim, repositories, next, push } = await open(t, given);
   await push('main', 5000);
   await push('big', 300_000);
   await repository.push(':big');
-  const [other, odd] = [
-    repository.server.path('git/bob/two.git'),
-    repository.server.path('git/bob/three.git'),
-  ];
-  for (const copy of [other, odd]) await cp(path, copy, { recursive: true });
+  const at = (name: string) => repository.server.path(`git/bob/${name}.git`);
+  const [other, third, odd, late] = [at('two'), at('three'), at('odd'), at('late')];
+  for (const copy of [other, third, odd]) await cp(path, copy, { recursive: true });
   await settle(odd);
+  const { promise: isFound, resolve } = Promise.withResolvers<void>();
+  repositories.add({ found: found => found === late && resolve(), gone: () => {} });
   reclaim.start();
   const collected = async (repository: string) => {
     reclaim.pushed(repository);
@@ -224,6 +226,30 @@ t.test('collections that are due look once who borrows, and one on request looks
   await writeFile(join(odd, 'objects/info/alternates'), '"odd"\n');
   t.equal(await collected(other), null);
   await t.rejects(reclaim.collectNow(path), /cannot be told whose objects/);
+  await rm(join(odd, 'objects/info/alternates'));
+  await reclaim.collectNow(path);
+  // A disk that is mounted late brings repositories that have borrowed before.
+  await rename(odd, late);
+  await writeFile(join(late, 'objects/info/alternates'), `${third}/objects\n`);
+  await isFound;
+  t.match(await collected(third), /another repository uses its objects/);
+});
+
+t.test('a look that began before another one does not replace what that found', async t => {
+  const { repository, path, push } = await open(t);
+  await push('main', 5000);
+  const fork = repository.server.path('git/bob/one.git');
+  const loans = new Loans();
+  const { promise: goesOn, resolve } = Promise.withResolvers<void>();
+  const slow = loans.look([path], { step: () => goesOn });
+  await repository.git('clone', '-q', '--bare', '--shared', path, fork);
+  await loans.look([path, fork], { step: async () => {} });
+  resolve();
+  await slow;
+  t.ok(await loans.isLender(path));
+  t.ok(loans.isFresh);
+  loans.came();
+  t.notOk(loans.isFresh);
 });
 
 t.test('of objects to which another repository has a link nothing is deleted', async t => {
