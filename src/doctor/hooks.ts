@@ -101,7 +101,7 @@ function faultsOf(installation: Installation, repository: Repository, status: gi
   for (const name of git.hookNames) {
     const { state, file, blocked, settings, skipped } = hooks[name];
     const link = `${repository.path}/hooks/${name}`;
-    // An installation writes nothing through a link.
+    // An installation replaces a link to the package's hook, which has no settings, and no other one.
     const isLink = lstatSync(encodePath(link), { throwIfNoEntry: false })?.isSymbolicLink() === true;
     const relink = isLink ? `${commandLine('rm', link)} && ${install}` : null;
     if (state === 'absent' && relink !== null)
@@ -109,7 +109,10 @@ function faultsOf(installation: Installation, repository: Repository, status: gi
     else if (state === 'absent') found.push(fault('hook', `there is no ${name} hook`));
     if (state === 'foreign')
       found.push(fault('hook', `another hook has the name ${name}, and ours does not run`));
-    if (state === 'older') found.push(fault('hook', `${file} is of another version`, gitolite ?? relink));
+    if (state === 'older') {
+      const mend = gitolite ?? (settings === null ? null : relink);
+      found.push(fault('hook', `${file} is of another version`, mend));
+    }
     if (blocked !== null) {
       const what = `git cannot run ${file}: ${blocked}`;
       const mount = noexecMountAt(`${repository.path}/${file}`);

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { checkHooks } from '../../src/doctor/hooks.ts';
 import { Report } from '../../src/doctor/installation.ts';
@@ -78,7 +79,7 @@ t.test('different faults are told apart, those of most repositories first', asyn
   ]);
 });
 
-t.test('a link that leads nowhere goes first, since nothing is written through one', async t => {
+t.test('a link that leads nowhere goes first, and one of release 0.1 is replaced', async t => {
   const { paths, install, look } = await world(t, ['a']);
   const hook = `${paths[0]}/hooks/pre-receive`;
   rmSync(hook);
@@ -91,6 +92,10 @@ t.test('a link that leads nowhere goes first, since nothing is written through o
     },
   ]);
   rmSync(hook);
+  symlinkSync(fileURLToPath(new URL('../../hooks/pre-receive', import.meta.url)), hook);
+  t.match((await look()).findings, [
+    { message: /pre-receive is of another version$/, mend: `softquota hooks install ${paths[0]}` },
+  ]);
   await install();
   t.strictSame((await look()).findings, []);
 });

@@ -1,10 +1,10 @@
 /** Hooks of release 0.1 that nobody has replaced: each reads a hook of the package, which is this version's by now. */
 
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { hooksStatus, installHooks } from '../../src/git/index.ts';
+import { hooksStatus, installHooks, removeHooks } from '../../src/git/index.ts';
 import { makeForgeHooks } from '../git/hooks/forge-hooks.ts';
 import { Server } from '../git/hooks/server.ts';
 import { Gate, refused } from './gate.ts';
@@ -74,18 +74,46 @@ t.test('a stub or a link of release 0.1 lets pushes pass, and the hooks after it
 t.test(
   'hooks of release 0.1 are known as older, and an installation replaces them in their places',
   async t => {
-    const { gate, linked, stubs, push } = await upgraded(t);
+    const { gate, linked, place, stubs, push } = await upgraded(t);
+    const packaged = await readFile(join(place, 'pre-receive'), 'utf8');
     const wanted = { socket: gate.socket, client: 'nc' } as const;
     const are = (hook: object) => [...stubs, linked].map(() => ({ hooks: { 'pre-receive': hook } }));
     t.match(await hooksStatus([...stubs, linked]), are({ state: 'older', settings: null }));
     t.match(await installHooks([...stubs, linked], wanted), [
       { hooks: { 'pre-receive': { did: 'updated', file: 'hooks/pre-receive.d/00-softquota' } } },
       { hooks: { 'pre-receive': { did: 'updated', previous: 'hooks/pre-receive.d/50-previous' } } },
-      { fault: /symbolic link, and nothing is written through a link/ },
+      { hooks: { 'pre-receive': { did: 'updated', previous: 'hooks/pre-receive.d/50-previous' } } },
     ]);
-    t.match(await hooksStatus(stubs), are({ state: 'ours', settings: { onError: 'last' } }).slice(1));
+    t.match(await hooksStatus([...stubs, linked]), are({ state: 'ours', settings: { onError: 'last' } }));
     gate.answer = refused('no\n');
-    for (const repository of stubs) t.match(await push(repository), { code: 1, stderr: /remote: no/ });
+    for (const repository of [...stubs, linked])
+      t.match(await push(repository), { code: 1, stderr: /remote: no/ });
+    t.equal(
+      await readFile(join(place, 'pre-receive'), 'utf8'),
+      packaged,
+      'nothing is written through a link',
+    );
+  },
+);
+
+t.test(
+  'links of release 0.1 are replaced in the folder of a forge, too, or removed; other links stay',
+  async t => {
+    const { gate, linked, place, stubs } = await upgraded(t);
+    const [forge = ''] = stubs;
+    const file = join(forge, 'hooks/pre-receive.d/00-softquota');
+    await rm(file);
+    await symlink(join(place, 'pre-receive'), file);
+    const wanted = { socket: gate.socket, client: 'nc' } as const;
+    t.match(await installHooks([forge], wanted), [{ hooks: { 'pre-receive': { did: 'updated' } } }]);
+    t.ok((await lstat(file)).isFile());
+    t.match(await removeHooks([linked]), [
+      { hooks: { 'pre-receive': 'restored', 'post-receive': 'restored' } },
+    ]);
+    // Another hook with settings is no file of the package: somebody shares it.
+    await symlink(file, join(linked, 'hooks/shared'));
+    await rename(join(linked, 'hooks/shared'), join(linked, 'hooks/pre-receive'));
+    t.match(await installHooks([linked], wanted), [{ fault: /pre-receive is a symbolic link/ }]);
   },
 );
 

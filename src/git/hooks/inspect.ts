@@ -50,6 +50,8 @@ export interface HookPlace extends AsyncDisposable {
   /** The name of the directory: `hooks`, or `custom_hooks`. */
   readonly below: string;
   readonly main: BoundedFile;
+  /** hooks/NAME itself, which may be a link to `main`. */
+  readonly entry: BoundedFile;
   /** Tells whether hooks/NAME is a foreign hook that runs hooks/NAME.d itself. */
   readonly delegates: boolean;
   /** Tells whether the repository is of a forge whose hook replaces hooks/NAME and runs hooks/NAME.d. */
@@ -64,8 +66,8 @@ export interface HookPlace extends AsyncDisposable {
 const forgeFile = 'gitea';
 
 /**
- * Reads the files. Throws `conflict` for a special file, and for a link unless links are followed, as git
- * does. `isForge`: the repository is known to be a forge's.
+ * Reads the files. Throws `conflict` for a special file, and for a link unless it leads to the package's hook,
+ * as in release 0.1, or links are followed, as git does. `isForge`: the repository is known to be a forge's.
  */
 export async function inspectPlace(
   hooks: Folder,
@@ -73,11 +75,13 @@ export async function inspectPlace(
   { isFollowed = false, isForge = false } = {},
 ): Promise<HookPlace> {
   const look = isFollowed ? followedIn : fileIn;
-  const main = look(hooks, name);
+  const lookForOurs: typeof look = (where, file) => packagedAt(name, where, file) ?? look(where, file);
+  const entry = hooks.entry(name);
+  const main = lookForOurs(hooks, name);
   const folder = await (isFollowed ? folderThrough(hooks, `${name}.d`) : hooks.directory(`${name}.d`));
   const close = async (): Promise<void> => folder?.close();
   try {
-    const inFolder = look(folder, folderFile);
+    const inFolder = lookForOurs(folder, folderFile);
     const previous = look(folder, previousFile);
     const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
     const delegates = runsFolder(name, main);
@@ -85,7 +89,7 @@ export async function inspectPlace(
     // Our hook in the folder may be from the template of a forge that has not written its own hooks yet.
     const isForgeNow = isForge || isOurs(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
     return {
-      ...{ hooks, name, below, main, folder, inFolder, previous, delegates },
+      ...{ hooks, name, below, entry, main, folder, inFolder, previous, delegates },
       isForge: isForeign ? delegates : isForgeNow,
       [Symbol.asyncDispose]: close,
     };
@@ -155,6 +159,12 @@ export async function runFolder(repository: Folder): Promise<Folder | null> {
   if (hooks === null || !isGogs(hooks)) return hooks;
   await hooks.close();
   return repository.directory(customFolder);
+}
+
+/** Returns the hook of the package, which has no settings, if a link leads there; else null. */
+function packagedAt(name: HookName, where: Folder | null, file: string): BoundedFile | null {
+  const aim = where?.entry(file).kind === 'link' ? where.followed(file) : absent;
+  return isOurs(name, aim) && settingsIn(aim.bytes) === null ? aim : null;
 }
 
 function followedIn(where: Folder | null, file: string): BoundedFile {

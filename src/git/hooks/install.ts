@@ -198,7 +198,7 @@ async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const unchanged = isInPlace(content, main);
   if (main.kind === 'file' && givesWay(place)) await keepPrevious(place, main.bytes, main.stats);
   try {
-    if (!unchanged) await hooks.write(name, content, ownedLike(hooks), main);
+    if (!unchanged) await hooks.write(name, content, ownedLike(hooks), place.entry);
   } catch (error) {
     const isStillThere = error instanceof ChangedMeanwhile;
     if (isStillThere && givesWay(place) && previous.kind === 'absent') await forgetPrevious(place);
