@@ -67,6 +67,8 @@ interface GraceStart {
 const longestWaitMs = 60_000;
 const hourMs = 3_600_000;
 const mostAtOnce = 1000;
+/** Most allowances that end in one round. Each is a transaction, and no grace is written meanwhile. */
+const mostEnded = 50;
 
 const kinds = [graceKind, poolGraceKind] as const;
 
@@ -241,12 +243,13 @@ export class OwnerGraces {
     this.reconsider();
   }
 
+  /** Ends allowances that are due. Each change of an owner's allowances begins another round. */
   async #endAllowances(): Promise<void> {
     const { documents } = this.#options.ledger;
     const now = this.#options.clock.wall();
     const isDue = (allowance: AllowanceDocument) => dueAt(allowance, now) <= now;
     const due = [...everyAllowance(documents.snapshot)].filter(([, allowance]) => isDue(allowance));
-    for (const [ownerId, { id }] of due) {
+    for (const [ownerId, { id }] of due.slice(0, mostEnded)) {
       await documents.transact(transaction => {
         const allowance = allowanceIn(transaction.changes, ownerId, id);
         if (allowance === undefined || !isDue(allowance)) return;

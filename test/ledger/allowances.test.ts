@@ -2,14 +2,25 @@
 
 import t, { type Test } from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
-import { allowanceKind, createAllowance, endAllowance, type NewAllowance } from '../../src/policy/index.ts';
+import {
+  allowanceKind,
+  createAllowance,
+  endAllowance,
+  everyAllowance,
+  type NewAllowance,
+} from '../../src/policy/index.ts';
 import { openLosable, repos, SetClock, World, walk } from './world.ts';
 
 const hour = 3_600_000;
 
-function give(ledger: Ledger, clock: SetClock, given: Partial<NewAllowance> = {}): Promise<string> {
+function give(
+  ledger: Ledger,
+  clock: SetClock,
+  given: Partial<NewAllowance> = {},
+  to = 'alice',
+): Promise<string> {
   return ledger.documents.transact(transaction => {
-    const owner = transaction.mustBeOwner('alice');
+    const owner = transaction.mustBeOwner(to);
     return createAllowance(transaction.changes, owner.id, {
       bytes: 5000,
       until: clock.wall() + hour,
@@ -168,6 +179,23 @@ t.test('while the store is away an allowance still ends, and its record goes lat
   t.ok(ledger.documents.snapshot.get(allowanceKind, String(id)));
   await ledger.graces.settled();
   t.match(ledger.documents.snapshot.get(allowanceKind, String(id)), [{ endedAt: clock.wall() }]);
+});
+
+t.test('allowances that end at once hold up nothing else: they end in several rounds', async t => {
+  const { clock, ledger } = await openWith(t);
+  for (let at = 0; at < 120; at++) walk(ledger, `owner-${at}/app`, 100);
+  const until = clock.wall() + hour;
+  for (let at = 0; at < 120; at++) await give(ledger, clock, { until }, `owner-${at}`);
+  clock.pass(hour);
+  ledger.graces.start({ pauseMs: 0 });
+  const ended = () =>
+    [...everyAllowance(ledger.documents.snapshot)].filter(([, { endedAt }]) => endedAt).length;
+  const counts: number[] = [];
+  while (ended() < 120) {
+    await ledger.graces.settled();
+    counts.push(ended());
+  }
+  t.strictSame(counts, [50, 100, 120]);
 });
 
 t.test('a host tells its own watchers of an end, and writes it in its turn', async t => {
