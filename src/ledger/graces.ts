@@ -132,6 +132,7 @@ export class OwnerGraces {
     this.#loop.start();
     // A grace of a wrong clock begins anew once the clock is steady.
     this.#hourly = setInterval(() => this.#loop?.reconcileAll(), hourMs).unref();
+    this.#wait();
   }
 
   takeTurn(): void {

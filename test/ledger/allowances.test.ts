@@ -181,6 +181,25 @@ t.test('while the store is away an allowance still ends, and its record goes lat
   t.match(ledger.documents.snapshot.get(allowanceKind, String(id)), [{ endedAt: clock.wall() }]);
 });
 
+t.test('an end is told at its time, even if nothing could be written since the start', async t => {
+  const clock = new SetClock();
+  const { ledger, state } = await openLosable(t, clock);
+  walk(ledger, 'alice/app', 12_000);
+  await give(ledger, clock);
+  await give(ledger, clock, { until: clock.wall() + hour + 1000 });
+  await ledger.kept();
+  clock.pass(hour);
+  state.isAway = true;
+  ledger.graces.start({ pauseMs: 0 });
+  await ledger.graces.settled();
+  const tells = told(ledger);
+  clock.pass(1000);
+  const waiting = setTimeout(() => {}, 20_000);
+  t.equal(await tells, 'alice');
+  clearTimeout(waiting);
+  t.equal(ledger.ownerUsage('alice').allowance, null);
+});
+
 t.test('allowances that end at once hold up nothing else: they end in several rounds', async t => {
   const { clock, ledger } = await openWith(t);
   for (let at = 0; at < 120; at++) walk(ledger, `owner-${at}/app`, 100);
