@@ -130,7 +130,7 @@ export class Identity {
           session.via.is === 'token' && changes.get(tokenKind, session.via.tokenKey) === undefined;
         if (owner === undefined || isRevoked)
           throw new SoftquotaError('unauthenticated', 'invalid or expired token');
-        if (held !== null) endBrought(changes, held);
+        if (held !== null) endBrought(changes, held, now());
         return startSession(changes, owner, session, now());
       }, author);
       return { is: 'signed in', started };

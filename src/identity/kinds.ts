@@ -121,10 +121,12 @@ const session = withoutLastUse({
   /** The latest end of the session, because the credentials that started it end then; null: none. */
   endsAt: whole.nullable(),
   createdAt: whole,
-  /** SHA-256 of the secret since `rotatedAt`, and of the one before, until the current one was used. */
+  /** SHA-256 of the secret since `rotatedAt`, and of the one before; null: none. */
   secret: z.string(),
   previousSecret: z.string().nullable(),
   rotatedAt: whole,
+  /** True once the current secret was used. Sessions of earlier versions do not say it. */
+  isUsed: z.boolean().default(true),
   /** The time at which a replaced secret was presented; the session is invalid since then. Null: never. */
   stolenAt: whole.nullable(),
 });

@@ -2,8 +2,9 @@
  * Sessions of browsers, as documents.
  *
  * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Only their SHA-256 is stored. The
- * secret is replaced once a day, and the previous one is valid until the new one was used. If a request has
- * an older secret, two parties have the session, and one of them stole it; so it ends for both.
+ * secret is replaced once a day, and the previous one is valid for a minute, and until the new one was used.
+ * If a request has an older secret, two parties have the session, and one of them stole it; so it ends for
+ * both.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -89,6 +90,7 @@ export function startSession(
     secret: hash('sha256', secret),
     previousSecret: null,
     rotatedAt: now,
+    isUsed: true,
     stolenAt: null,
   };
   makeRoom(changes, owner.id);
@@ -96,27 +98,32 @@ export function startSession(
   return { key, document, value: `${handle}.${secret}`, seconds: secondsLeft(document, now) };
 }
 
+export type DueChange = 'new_secret' | 'used';
+
 export function standingOf(
-  { secret, previousSecret }: SessionDocument,
+  { secret, previousSecret, rotatedAt, isUsed }: SessionDocument,
   brought: PresentedCookie,
+  now: number,
 ): 'current' | 'previous' | 'replaced' {
   if (brought.secret === secret) return 'current';
-  return brought.secret === previousSecret ? 'previous' : 'replaced';
+  const isValid = !isUsed || now - rotatedAt < sessionLimits.graceMs;
+  return isValid && brought.secret === previousSecret ? 'previous' : 'replaced';
 }
 
 /** Returns the change of a session's secrets that the use of one brings about; null: none. */
-export function dueChange(
-  session: SessionDocument,
-  brought: PresentedCookie,
-  now: number,
-): 'new_secret' | 'no_previous' | null {
+export function dueChange(session: SessionDocument, brought: PresentedCookie, now: number): DueChange | null {
   const { graceMs, rotateAfterMs } = sessionLimits;
-  const standing = standingOf(session, brought);
   const age = now - session.rotatedAt;
-  if (standing === 'replaced' || age < graceMs) return null;
-  // If the previous one still comes, the answer with the current one got lost.
-  if (standing === 'previous' || age >= rotateAfterMs) return 'new_secret';
-  return session.previousSecret === null ? null : 'no_previous';
+  switch (standingOf(session, brought, now)) {
+    case 'current':
+      if (age >= rotateAfterMs) return 'new_secret';
+      return session.isUsed ? null : 'used';
+    case 'previous':
+      // If it still comes after that time, the answer with the current one got lost.
+      return age >= graceMs ? 'new_secret' : null;
+    case 'replaced':
+      return null;
+  }
 }
 
 /** Makes the due change of a session's secrets; null: there is no new secret. */
@@ -128,13 +135,18 @@ export function changeSecrets(
   const session = changes.get(sessionKind, brought.key);
   const change = session === undefined ? null : dueChange(session, brought, now);
   if (session === undefined || change === null) return null;
-  if (change === 'no_previous') {
-    changes.put(sessionKind, brought.key, { ...session, previousSecret: null });
+  if (change === 'used') {
+    changes.put(sessionKind, brought.key, { ...session, isUsed: true });
     return null;
   }
   const secret = randomBytes(secretBytes).toString('base64url');
-  const rotated = { secret: hash('sha256', secret), previousSecret: brought.secret, rotatedAt: now };
-  changes.put(sessionKind, brought.key, { ...session, ...rotated });
+  changes.put(sessionKind, brought.key, {
+    ...session,
+    secret: hash('sha256', secret),
+    previousSecret: brought.secret,
+    rotatedAt: now,
+    isUsed: false,
+  });
   return { value: `${brought.handle}.${secret}`, seconds: secondsLeft(session, now) };
 }
 
@@ -145,7 +157,7 @@ export function markStolen(
   now: number,
 ): SessionDocument | null {
   const session = changes.get(sessionKind, brought.key);
-  if (session === undefined || standingOf(session, brought) !== 'replaced') return null;
+  if (session === undefined || standingOf(session, brought, now) !== 'replaced') return null;
   const stolen = { ...session, stolenAt: now };
   changes.put(sessionKind, brought.key, stolen);
   return stolen;
@@ -184,10 +196,10 @@ export function endSession(changes: ChangeSet, owner: OwnerRecord, id: string): 
 }
 
 /** Ends the session of a cookie, if the cookie is valid, because the browser gets another session. */
-export function endBrought(changes: ChangeSet, value: string): void {
+export function endBrought(changes: ChangeSet, value: string, now: number): void {
   const brought = broughtIn(value);
   const session = brought === null ? undefined : changes.get(sessionKind, brought.key);
-  if (brought === null || session === undefined || standingOf(session, brought) === 'replaced') return;
+  if (brought === null || session === undefined || standingOf(session, brought, now) === 'replaced') return;
   removeSession(changes, brought.key);
 }
 

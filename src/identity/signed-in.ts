@@ -8,6 +8,7 @@ import { profileOf, type SessionDocument, sessionKind, tokenKind } from './kinds
 import {
   broughtIn,
   changeSecrets,
+  type DueChange,
   dueChange,
   endOf,
   isOver,
@@ -16,7 +17,6 @@ import {
   type PresentedCookie,
   type SessionCookie,
   sessionEntriesOf,
-  sessionLimits,
   standingOf,
   sweepSessions,
 } from './sessions.ts';
@@ -46,14 +46,13 @@ const sweepEveryMs = 3_600_000;
  * Finds the user of a session cookie. It reads the documents in force, so that a session that was ended on
  * any host is invalid.
  *
- * A new secret can get lost on its way, for example if the user leaves the page at that moment. So it is
- * remembered for concurrent requests, and sent again in answer to the previous one; later that one gets
- * another new secret.
+ * A new secret can get lost on its way, for example if the user leaves the page at that moment. So the
+ * previous one is valid until the new one is used, and gets another new secret after a minute.
  */
 export class SignedIn {
   readonly #options: SignedInOptions;
-  readonly #renewed = new Map<string, { readonly held: SessionCookie; readonly until: number }>();
-  readonly #rotating = new Map<string, Promise<SessionCookie | null>>();
+  /** The changes under way, by session and presented secret. */
+  readonly #changing = new Map<string, Promise<SessionCookie | null>>();
   #sweeping: NodeJS.Timeout | null = null;
 
   constructor(options: SignedInOptions) {
@@ -81,8 +80,9 @@ export class SignedIn {
     const session = brought === null ? undefined : this.#sessionOf(brought.key);
     if (brought === null || session === undefined) return null;
     const { key } = brought;
-    if (standingOf(session, brought) === 'replaced' && (await this.#isStolen(brought))) return null;
-    const renewed = await this.#renewedWhenDue(brought, session);
+    const isReplaced = standingOf(session, brought, this.#options.now()) === 'replaced';
+    if (isReplaced && (await this.#isStolen(brought))) return null;
+    const renewed = await this.#renewedWhenDue(brought);
     const caller = this.callerOf(key);
     if (caller === null) return null;
     this.#recordUse(key, session);
@@ -167,17 +167,21 @@ export class SignedIn {
     return true;
   }
 
-  /** Makes the due change of the secrets. Returns the new cookie. Concurrent requests share one change. */
-  async #renewedWhenDue(brought: PresentedCookie, session: SessionDocument): Promise<SessionCookie | null> {
-    const { key } = brought;
-    if (dueChange(session, brought, this.#options.now()) === null) {
-      return standingOf(session, brought) === 'previous' ? this.#lastRenewed(key) : null;
-    }
-    const rotating =
-      this.#rotating.get(key) ?? this.#rotate(brought).finally(() => this.#rotating.delete(key));
-    this.#rotating.set(key, rotating);
+  /**
+   * Makes the due change of the secrets. Returns the new cookie. Concurrent requests with the same secret
+   * share one change.
+   */
+  async #renewedWhenDue(brought: PresentedCookie): Promise<SessionCookie | null> {
+    const { documents, now } = this.#options;
+    const session = documents.snapshot.get(sessionKind, brought.key);
+    const due = session === undefined ? null : dueChange(session, brought, now());
+    if (due === null) return null;
+    const one = `${brought.key}.${brought.secret}`;
+    const changing =
+      this.#changing.get(one) ?? this.#change(brought, due).finally(() => this.#changing.delete(one));
+    this.#changing.set(one, changing);
     try {
-      return await rotating;
+      return await changing;
     } catch (error) {
       // The store is away: the session continues with the old secret, which is replaced later.
       if (error instanceof SoftquotaError && error.code === 'store_away') return null;
@@ -185,25 +189,11 @@ export class SignedIn {
     }
   }
 
-  /** Changes the secrets. If several hosts have requests with the same secret, only one host does. */
-  async #rotate(brought: PresentedCookie): Promise<SessionCookie | null> {
+  /** Changes the secrets. If several hosts have requests with the same secret, only one host renews it. */
+  async #change(brought: PresentedCookie, due: DueChange): Promise<SessionCookie | null> {
     const { documents, now } = this.#options;
     await documents.catchUp();
-    if (!(await documents.takeLease(`rotate-${brought.key}`))) return null;
-    const held = await documents.transact(({ changes }) => changeSecrets(changes, brought, now()));
-    if (held === null) return this.#lastRenewed(brought.key);
-    this.#remember(brought.key, held);
-    return held;
-  }
-
-  #lastRenewed(key: string): SessionCookie | null {
-    const last = this.#renewed.get(key);
-    return last === undefined || last.until <= this.#options.now() ? null : last.held;
-  }
-
-  #remember(key: string, held: SessionCookie): void {
-    const now = this.#options.now();
-    for (const [known, { until }] of this.#renewed) if (until <= now) this.#renewed.delete(known);
-    this.#renewed.set(key, { held, until: now + sessionLimits.graceMs });
+    if (due === 'new_secret' && !(await documents.takeLease(`rotate-${brought.key}`))) return null;
+    return documents.transact(({ changes }) => changeSecrets(changes, brought, now()));
   }
 }

@@ -237,7 +237,7 @@ export class SignInFlow {
         const current = this.#activeSource(String(source.id), transaction.changes);
         const arrived = logIn(transaction, current, arrival, at);
         const { changes } = transaction;
-        if (held !== null) endBrought(changes, held);
+        if (held !== null) endBrought(changes, held, at);
         const wanted = { via, scopes: ['all'], endsAt: null };
         return { told: arrived.told, session: startSession(changes, arrived.owner, wanted, at) };
       });

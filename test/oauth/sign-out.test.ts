@@ -129,6 +129,7 @@ t.test('while nothing can be kept, nobody is said to be signed out', async t => 
     secret: '',
     previousSecret: null,
     rotatedAt: 0,
+    isUsed: true,
     stolenAt: null,
   } as const;
   const by = { ownerId: 1, name: 'dave', tokenId: null };
