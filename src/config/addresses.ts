@@ -66,8 +66,12 @@ export function maskPassword(address: string): string {
   return address.replace(/^([a-z+]+:\/\/)[^/]*@/i, `$1${masked}@`);
 }
 
-/** Shows scheme, host and path of a text that was meant as an address: all else may be a password. */
+/**
+ * Shows scheme, host and path of a text that was meant as an address: all else may be a password. A path of
+ * SQLite has none.
+ */
 export function maskUnsound(text: string): string {
+  if (text.trimStart().startsWith('sqlite:')) return text;
   const [, scheme = '', rest = ''] = /^([a-z+]+:\/\/)?(.*)$/is.exec(text) ?? [];
   const at = rest.lastIndexOf('@');
   const end = rest.search(/[\s#&;=?]/);

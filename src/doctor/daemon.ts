@@ -83,7 +83,8 @@ function isOpen(path: string): boolean {
 function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
   const secrets = given.filter(({ section, name, text }) => {
     const key = config.findKey(section, name);
-    return text !== '' && key !== null && key.show(text) !== text;
+    const value = text.trim();
+    return key !== null && key.mask(value) !== value;
   });
   return new Set(secrets.flatMap(({ origin }) => (origin.file === null ? [] : [origin.file])));
 }

@@ -98,6 +98,9 @@ t.test('a fault of an address shows its host and path', async t => {
   t.match(faultsOf(t, '[forge]\nDATABASE = postgres://db.example/gitea?password=hunter2\n'), [
     /DATABASE = "postgres:\/\/db\.example\/gitea\*{8}": an address without a user/,
   ]);
+  t.match(faultsOf(t, '[forge]\nDATABASE = sqlite:srv/my data/gitea@1.db\n'), [
+    /DATABASE = "sqlite:srv\/my data\/gitea@1\.db": not an absolute path/,
+  ]);
 });
 
 t.test('what a later version has is not known to this one', async t => {

@@ -118,3 +118,20 @@ t.test('a file with a secret is for the daemon and the worker, and not for all w
   t.strictSame(found(0o640, pushers), [], 'all of them are trusted');
   t.end();
 });
+
+t.test('an address without a password is no secret', t => {
+  const folder = temporaryFolder(t);
+  const exposed = (ini: string) => {
+    const { loaded } = installationIn(folder, `[server]\nDATA_PATH = data\n${ini}\n`);
+    chmodSync(join(folder, 'app.ini'), 0o644);
+    return findingsOf(report => checkConfigFiles(report, loaded)).length;
+  };
+  const sqlite = '[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/my data/gitea.db';
+  for (const ini of [sqlite, '[lfs]\nUPSTREAM = http://127.0.0.1:3000/?x=1']) t.equal(exposed(ini), 0, ini);
+  for (const ini of [
+    '[lfs]\nUPSTREAM = http://bob:hunter2@127.0.0.1:3000/',
+    '[store]\nHOST = " redis://:x@h"',
+  ])
+    t.equal(exposed(ini), 1, ini);
+  t.end();
+});
