@@ -1,7 +1,7 @@
 /** The whole policy as one document: reading it, and replacing it at once. */
 
 import { createHash } from 'node:crypto';
-import type { Transaction } from '../documents/index.ts';
+import type { Documents, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import {
@@ -22,7 +22,9 @@ import { newRuleFrom, ruleShown } from './routes/shapes.ts';
 
 interface Readable {
   readonly policy: Policy;
-  readonly documents: { readonly owners: { byId(id: number): Pick<OwnerRecord, 'name'> | undefined } };
+  readonly documents: Pick<Documents, 'version'> & {
+    readonly owners: { byId(id: number): Pick<OwnerRecord, 'name'> | undefined };
+  };
 }
 
 export function wholePolicyOf(ledger: Readable): Promise<WholePolicy> {

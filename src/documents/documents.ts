@@ -97,7 +97,6 @@ export class Documents {
   readonly lineage = new Lineage();
   /** Resolves when all transactions so far have ended. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Number of changes, without changes of volatile documents alone. */
   #version = 0;
 
   constructor(options: DocumentsOptions) {
@@ -132,6 +131,11 @@ export class Documents {
 
   get position(): Position | null {
     return this.#position;
+  }
+
+  /** Number of changes of owners and versioned documents that this process has seen. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Writes transactions to a shared store first from now on. */

@@ -1,6 +1,6 @@
 /** The policy for each owner, compiled once and cached. */
 
-import type { Snapshot } from '../documents/index.ts';
+import type { Documents, Snapshot } from '../documents/index.ts';
 import {
   type ActiveAllowance,
   type CompiledGroup,
@@ -141,15 +141,18 @@ export class Policy {
 
 const mostTries = 3;
 
-/** Reads the policy in force in slices. If it changes meanwhile again and again, reads it in one step. */
+/**
+ * Reads the policy in force in slices, with the names of owners. If one of them changes meanwhile again and
+ * again, reads in one step.
+ */
 export async function readInForce<T>(
-  ledger: { readonly policy: Policy },
+  ledger: { readonly policy: Policy; readonly documents: Pick<Documents, 'version'> },
   read: (policy: Policy) => Work<T>,
 ): Promise<T> {
   for (let tries = 0; tries < mostTries; tries += 1) {
-    const { policy } = ledger;
-    const result = await workInSlices(read(policy));
-    if (ledger.policy === policy) return result;
+    const { version } = ledger.documents;
+    const result = await workInSlices(read(ledger.policy));
+    if (ledger.documents.version === version) return result;
   }
   return runToEnd(read(ledger.policy));
 }

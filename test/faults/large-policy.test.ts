@@ -3,8 +3,10 @@
 import t from 'tap';
 import { wholePolicyOf } from '../../src/api/whole-policy.ts';
 import { DocumentsInForce } from '../../src/documents/index.ts';
+import { createUser, editUser, identityKinds } from '../../src/identity/index.ts';
 import { lintIn, Policy, policyKinds, readInForce } from '../../src/policy/index.ts';
 import { workInSlices } from '../../src/turns.ts';
+import { World } from '../ledger/world.ts';
 import { longestTurn } from '../own-time.ts';
 import { plainSettings } from '../quota/arbitraries.ts';
 
@@ -36,7 +38,7 @@ function largePolicy(): DocumentsInForce {
 t.test(`reading a policy of ${members} members holds the event loop ${longestTurnMs} ms at most`, async t => {
   const snapshot = largePolicy();
   const owners = { byId: (id: number) => ({ name: `owner-${id}` }) };
-  const ledger = () => ({ policy: new Policy(snapshot), documents: { snapshot, owners } });
+  const ledger = () => ({ policy: new Policy(snapshot), documents: { version: 0, owners } });
   const settings = { ...plainSettings, defaultGroups: [] };
   for (const [what, act] of [
     ['lint', () => workInSlices(lintIn(new Policy(snapshot), settings))],
@@ -49,12 +51,15 @@ t.test(`reading a policy of ${members} members holds the event loop ${longestTur
 
 t.test('a policy that changes while it is read is read again, and at last in one step', async t => {
   const snapshot = largePolicy();
-  const ledger = { policy: new Policy(snapshot) };
+  const ledger = { policy: new Policy(snapshot), documents: { version: 0 } };
   const read: Policy[] = [];
   const readDuring = (changes: number) =>
     readInForce(ledger, function* (policy) {
       read.push(policy);
-      if (read.length <= changes) ledger.policy = new Policy(snapshot);
+      if (read.length <= changes) {
+        ledger.policy = new Policy(snapshot);
+        ledger.documents.version += 1;
+      }
       yield;
       return policy;
     });
@@ -62,4 +67,22 @@ t.test('a policy that changes while it is read is read again, and at last in one
   t.equal(read.splice(0).length, 2);
   await readDuring(9);
   t.equal(read.length, 4, 'it ends');
+});
+
+t.test('an owner who is renamed while a policy is read has one name in all of it', async t => {
+  const ledger = await new World(t, { kinds: identityKinds }).open();
+  const { documents } = ledger;
+  const { id } = await documents.transact(transaction => createUser(transaction, { name: 'alice' }));
+  let isRenamed = false;
+  const rename = async () => {
+    await documents.transact(transaction => editUser(transaction, 'alice', { name: 'anna' }));
+    isRenamed = true;
+  };
+  const names = await readInForce(ledger, function* () {
+    const first = documents.owners.byId(id)?.name;
+    if (!isRenamed) void rename();
+    while (!isRenamed) yield;
+    return [first, documents.owners.byId(id)?.name];
+  });
+  t.strictSame(names, ['anna', 'anna']);
 });
