@@ -9,10 +9,10 @@
 export { type Backup, backupOf, parseBackup, type Restored, restore } from './backup.ts';
 export { Ledger } from './ledger.ts';
 export type { ActionThings, Clock, LedgerSettings, OwnerDecision, OwnerUsage } from './options.ts';
-export { policyFaults } from './policy-faults.ts';
 export { Pools } from './pools.ts';
 export type { Reach } from './reach.ts';
 export { ReconcileLoop } from './reconcile-loop.ts';
+export { policyFaults } from './renamed-owners.ts';
 export type { Action, Reservation } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export type { OwnerRename, SourceReport } from './unit-sources.ts';

@@ -1,9 +1,10 @@
 /**
- * Finds owners who may have been renamed on the disk alone: they are in groups, have lost their last unit,
- * and within a day of that a new owner appeared who has units and lacks one of these groups.
+ * Finds possible mistakes in the policy in force, among them owners who may have been renamed on the disk
+ * alone: they are in groups, have lost their last unit, and within a day of that a new owner appeared who has
+ * units and lacks one of these groups.
  */
 
-import { assignedGroups } from '../policy/index.ts';
+import { assignedGroups, lintIn, readInForce } from '../policy/index.ts';
 import type { LintFinding } from '../quota/index.ts';
 import { printable } from '../text.ts';
 import type { Ledger } from './ledger.ts';
@@ -14,6 +15,11 @@ const dayMs = 86_400_000;
 /** Owners who are compared: those who lost their last unit last, and those who came last. */
 const mostLeft = 100;
 const mostNewcomers = 1000;
+
+export async function policyFaults(ledger: Ledger): Promise<readonly LintFinding[]> {
+  const faults = await readInForce(ledger, policy => lintIn(policy, ledger.settings));
+  return [...faults, ...renamedOwners(ledger)];
+}
 
 export function renamedOwners({
   documents,
