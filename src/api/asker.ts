@@ -77,7 +77,7 @@ export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Requirement,
 
 const withoutCredentials = { ownerId: null, name: null, tokenId: null, sessionKey: null, expiresAt: null };
 
-export const localAdministrator: Caller = {
+const localAdministrator: Caller = {
   ...withoutCredentials,
   isAdmin: true,
   scopes: ['all'],

@@ -39,6 +39,8 @@ export function tokensOf(snapshot: Snapshot, ownerId: number): readonly TokenDoc
   return entriesOf(snapshot, ownerId).map(([, token]) => token);
 }
 
+type Maker = Pick<Caller, 'scopes' | 'expiresAt'>;
+
 /**
  * Creates a token for a user: 40 hexadecimal digits. Throws `not_permitted` if it has more scopes or time
  * than its creator, `conflict` if the user has one of that name or too many, or `invalid` with all faults.
@@ -47,7 +49,7 @@ export function createToken(
   changes: ChangeSet,
   owner: OwnerRecord,
   wanted: NewToken,
-  { maker, now }: { readonly maker: Caller; readonly now: number },
+  { maker, now }: { readonly maker: Maker; readonly now: number },
 ): { readonly token: string; readonly document: TokenDocument } {
   mustNotGiveMore(wanted, maker);
   const others = tokensOf(changes, owner.id);
@@ -89,7 +91,7 @@ export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: st
   endSessions(changes, owner.id, ({ via }) => via.is === 'token' && via.tokenKey === key);
 }
 
-function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {
+function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Maker): void {
   const beyond = givesBeyond(scopes, maker.scopes);
   if (beyond !== null) {
     const message = `scopes: the token that you use does not have ${beyond}, so it cannot create a token with this scope`;

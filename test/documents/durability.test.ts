@@ -1,12 +1,12 @@
 /** The promise of each class of documents, and the order in which they are changed. */
 
 import t, { type Test } from 'tap';
-import { localAdministrator } from '../../src/api/asker.ts';
 import type { Documents } from '../../src/documents/index.ts';
 import { createToken, createUser, Identity, identityKinds } from '../../src/identity/index.ts';
 import { sessionKind, useKind } from '../../src/identity/kinds.ts';
 import { createRule, editRule, ruleKind } from '../../src/policy/index.ts';
 import type { Changes, OwnerRecord } from '../../src/store/index.ts';
+import { unlimitedMaker } from '../identity/session-world.ts';
 import { openOn, silentLog, World } from '../ledger/world.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 
@@ -29,7 +29,7 @@ async function holding(t: Test, held: string) {
 const rule = { name: 'total', limitBytes: 5, subjects: [] };
 
 function newToken(documents: Documents, owner: OwnerRecord, name: string) {
-  const by = { maker: localAdministrator, now: Date.now() };
+  const by = { maker: unlimitedMaker, now: Date.now() };
   return documents.transact(({ changes }) =>
     createToken(changes, owner, { name, scopes: ['all'], expiresAt: null }, by),
   );

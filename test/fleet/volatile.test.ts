@@ -1,13 +1,13 @@
 /** Sessions and last uses on several hosts: known to all, and in nobody's way. */
 
 import t, { type Test } from 'tap';
-import { localAdministrator } from '../../src/api/asker.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { createToken, createUser, endSessions, startSession } from '../../src/identity/index.ts';
 import { sessionKind } from '../../src/identity/kinds.ts';
 import { forgeLinkKind } from '../../src/measuring/forge/owners.ts';
 import { createRule, editRule, ruleNamed } from '../../src/policy/index.ts';
 import type { OwnerRecord } from '../../src/store/index.ts';
+import { unlimitedMaker } from '../identity/session-world.ts';
 import { longestTurn } from '../own-time.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { type Member, member, prefix, sharedStore } from './world.ts';
@@ -47,7 +47,7 @@ t.test('sign-ins elsewhere make no change of policy wait, and a token loses none
   await one.ledger.documents.transact(({ changes }) =>
     createRule(changes, { name: 'total', limitBytes: 0, subjects: [] }),
   );
-  const by = { maker: localAdministrator, now: Date.now() };
+  const by = { maker: unlimitedMaker, now: Date.now() };
   let drafts = 0;
   for (let change = 1; change <= 20; change += 1) {
     await Promise.all([signIn(other, alice), signIn(other, alice)]);

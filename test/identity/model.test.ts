@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { localAdministrator } from '../../src/api/asker.ts';
 import type { Transaction } from '../../src/documents/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
@@ -29,6 +28,7 @@ import { assign, assignedGroups, createGroup } from '../../src/policy/index.ts';
 import { openOn, silentLog, walk } from '../ledger/world.ts';
 import { isLong } from '../run-length.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
+import { unlimitedMaker } from './session-world.ts';
 
 interface Owner {
   name: string;
@@ -206,7 +206,7 @@ const step = {
     ([name, token]): Step => ({
       does: changing(transaction => {
         const wanted = { name: token, scopes: ['all'], expiresAt: null };
-        const by = { maker: localAdministrator, now: Date.now() };
+        const by = { maker: unlimitedMaker, now: Date.now() };
         return createToken(transaction.changes, transaction.mustBeOwner(name), wanted, by).token;
       }),
       means: ({ owners, secrets }, made) => {

@@ -2,17 +2,17 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import { localAdministrator } from '../../src/api/asker.ts';
 import { type Area, createToken, createUser, Identity, identityKinds } from '../../src/identity/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { silentLog, World } from '../ledger/world.ts';
+import { unlimitedMaker } from './session-world.ts';
 
 async function callerOf(ledger: Ledger, name: string, scopes: readonly string[]) {
   const isAdmin = name === 'admin1';
   const token = await ledger.documents.transact(transaction => {
     const owner = transaction.owner(name) ?? createUser(transaction, { name, isAdmin });
     const wanted = { name: String(Math.random()), scopes, expiresAt: null };
-    return createToken(transaction.changes, owner, wanted, { maker: localAdministrator, now: 0 }).token;
+    return createToken(transaction.changes, owner, wanted, { maker: unlimitedMaker, now: 0 }).token;
   });
   const identity = new Identity({ documents: ledger.documents, now: () => 0, log: silentLog });
   const answer = await identity.authenticate(`token ${token}`, '192.0.2.1');

@@ -1,7 +1,6 @@
 /** Identities with a clock, for tests of sessions and links. */
 
 import type { Test } from 'tap';
-import { localAdministrator } from '../../src/api/asker.ts';
 import {
   type Authentication,
   createToken,
@@ -16,6 +15,9 @@ import type { Ledger } from '../../src/ledger/index.ts';
 import { SetClock, silentLog, World } from '../ledger/world.ts';
 
 const here = '192.0.2.7';
+
+/** May give tokens all scopes, for ever. */
+export const unlimitedMaker = { scopes: ['all'], expiresAt: null };
 
 export async function world(t: Test, options: Partial<IdentityOptions> = {}) {
   const clock = new SetClock();
@@ -38,7 +40,7 @@ export function make(ledger: Ledger, name: string, wanted: Partial<NewToken> = {
   return ledger.documents.transact(transaction => {
     const owner = transaction.owner(name) ?? createUser(transaction, { name });
     const token = { name: 'ci', scopes: ['all'], expiresAt: null, ...wanted };
-    return createToken(transaction.changes, owner, token, { maker: localAdministrator, now: 0 });
+    return createToken(transaction.changes, owner, token, { maker: unlimitedMaker, now: 0 });
   });
 }
 
