@@ -133,7 +133,12 @@ function* shown(policy: Policy, nameOf: (ownerId: number) => string | undefined)
   }
   const groups: WholePolicy['groups'][number][] = [];
   for (const { name, rules: named } of eachGroup(policy.snapshot)) {
-    const users = policy.membersOf(name).flatMap(id => nameOf(id) ?? []);
+    const users: string[] = [];
+    for (const id of policy.membersOf(name)) {
+      const user = nameOf(id);
+      if (user !== undefined) users.push(user);
+      yield;
+    }
     groups.push({ name, rules: named.map(rule => rule.name), users });
     yield;
   }

@@ -166,6 +166,7 @@ export function* membersByGroup(snapshot: Snapshot): Work<ReadonlyMap<string, re
   const ordered = new Map<string, readonly number[]>();
   for (const [group, members] of found) {
     members.sort((a, b) => a.place - b.place || a.id - b.id);
+    yield;
     ordered.set(
       group,
       members.map(({ id }) => id),
