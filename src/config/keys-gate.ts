@@ -65,7 +65,7 @@ export const gate = keysOf('gate', {
 });
 
 const address = kind.matching(
-  text => /^https?:/.test(URL.parse(text)?.protocol ?? ''),
+  text => /^https?:\/\//i.test(text) && URL.canParse(text),
   'not an address',
   'Write the address of the server, such as http://127.0.0.1:3000/',
 );

@@ -84,6 +84,7 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
     `[store]\nHOST = redis://h:6379/0?password=x@${secret}\n`,
     `[forge]\nDATABASE = postgres://db.example/gitea?user=u&password=${secret}\n`,
     `[forge]\nPRAEFECT = host=db.example user=u password=${secret}\n`,
+    '[lfs]\nUPSTREAM = http:bob:hunter2swordfish@h\n',
   ]) {
     const shown = faultsOf(t, ini).join('\n');
     t.not(shown, '', ini);
