@@ -5,8 +5,7 @@ import { SoftquotaError } from '../errors.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import {
-  type Away,
-  AwayState,
+  type AwayState,
   eventPages,
   type HostRecord,
   type PolicyChange,
@@ -18,9 +17,9 @@ import {
 import { SerialQueue } from '../turns.ts';
 import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
-import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
-import { HostName, Hosts, type NameTaken } from './hosts.ts';
+import { HostName, Hosts } from './hosts.ts';
+import { type FleetState, storeStates } from './state.ts';
 import { UsageReader, UsageTeller } from './usage.ts';
 import { VolatileDocuments } from './volatile.ts';
 
@@ -44,16 +43,6 @@ export interface FleetOptions {
    * long enough for all hosts to find the server, and short enough to answer an administrator in time.
    */
   readonly settleMs?: number;
-}
-
-/** Problems between this host and the others. */
-export interface FleetState {
-  /** Null while the shared store answers, and takes the usage on this host. */
-  readonly away: Away | null;
-  /** Null: the policy in the store is in force here. */
-  readonly divergence: Divergence | null;
-  /** Null: no other daemon has this host's name. */
-  readonly nameTaken: NameTaken | null;
 }
 
 /** Functions of the daemon that the fleet calls. */
@@ -105,18 +94,7 @@ export class Fleet implements SharedDocuments {
     this.#options = options;
     const { ledger, store, host, log, now, praefectStorage = null, settleMs = 1200 } = options;
     const { documents, replica, shares, sources } = ledger;
-    this.#away = new AwayState({
-      log,
-      now,
-      awayWords: 'the shared store cannot be used at the moment, so the last known data is used',
-      backWords: 'the shared store can be used again',
-    });
-    this.#untold = new AwayState({
-      log,
-      now,
-      awayWords: 'the usage on this host cannot be told to the other hosts at the moment',
-      backWords: 'the usage on this host is told to the other hosts again',
-    });
+    ({ away: this.#away, untold: this.#untold } = storeStates({ log, now }));
     const about = () => ({
       isParted: this.#documents.divergence !== null,
       roots: this.#roots(),

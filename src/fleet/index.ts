@@ -6,5 +6,6 @@
  * diverged from the known one, it is never applied without an administrator's decision.
  */
 
-export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
+export { Fleet, type FleetOptions } from './fleet.ts';
 export { type NameTaken, walkedForOthers, walkersOf } from './hosts.ts';
+export type { FleetState } from './state.ts';
