@@ -313,8 +313,9 @@ async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logg
   }
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
+  const hasForge = config.forge !== null;
   const praefectStorage = config.forge?.praefect?.storage ?? null;
-  return Fleet.open({ ledger, store, host, token, version, praefectStorage, log, now: Date.now });
+  return Fleet.open({ ledger, store, host, token, version, hasForge, praefectStorage, log, now: Date.now });
 }
 
 /** Removes the figures of a forge that app.ini no longer names. */

@@ -33,6 +33,8 @@ export interface FleetOptions {
   readonly version: string;
   /** See `HostRecord`; null unless given. */
   readonly praefectStorage?: string | null;
+  /** Tells whether this host reads a forge; false unless given. */
+  readonly hasForge?: boolean;
   readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
@@ -92,15 +94,19 @@ export class Fleet implements SharedDocuments {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const { ledger, store, host, log, now, praefectStorage = null, settleMs = 1200 } = options;
+    const { ledger, store, host, log, now, praefectStorage = null, hasForge = false } = options;
+    const { settleMs = 1200 } = options;
     const { documents, replica, shares, sources } = ledger;
     ({ away: this.#away, untold: this.#untold } = storeStates({ log, now }));
-    const about = () => ({
-      isParted: this.#documents.divergence !== null,
-      roots: this.#roots(),
-      praefectStorage,
-      readsForge: sources.report(forgeSource) !== undefined,
-    });
+    const about = () => {
+      const hasRead = sources.report(forgeSource) !== undefined;
+      return {
+        isParted: this.#documents.divergence !== null,
+        roots: this.#roots(),
+        praefectStorage,
+        readsForge: hasForge && !hasRead ? null : hasRead,
+      };
+    };
     this.#name = new HostName({ ...options, about });
     this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
     this.#hosts = new Hosts({ shares, store, host, now });
@@ -115,6 +121,7 @@ export class Fleet implements SharedDocuments {
       ledger,
       store,
       host,
+      hasForge,
       mayTell: ownerKeys => this.#mayTell(ownerKeys),
       unrecordedName: ownerKey => this.#documents.unrecordedName(ownerKey),
       away: this.#untold,

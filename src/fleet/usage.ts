@@ -13,7 +13,7 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
-import type { Ledger, UsageShares } from '../ledger/index.ts';
+import { forgeSource, type Ledger, type UsageShares } from '../ledger/index.ts';
 import {
   type AwayState,
   type LargeUnit,
@@ -27,9 +27,11 @@ import {
 import { inSlices, SerialQueue } from '../turns.ts';
 
 interface UsageTellerOptions {
-  readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'walks' | 'watch'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'sources' | 'walks' | 'watch'>;
   readonly store: Pick<SharedStore, 'state' | 'tellUsage' | 'usageTexts'>;
   readonly host: string;
+  /** Tells whether this host reads a forge. */
+  readonly hasForge: boolean;
   /** Resolves with false if the usage of these owners must not be reported now. Rejects with `store_away`. */
   mayTell(ownerKeys: readonly string[]): Promise<boolean>;
   /** Returns the name of an owner who may not be on record in the store. */
@@ -51,7 +53,7 @@ export class UsageTeller {
   readonly #told = new Map<string, string>();
   /** Owners whose usage may have changed. */
   readonly #changed = new Set<string>();
-  /** Owners of whom the store has more than this host has measured so far, before its first sweep ended. */
+  /** Owners of whom the store has more than this host knows so far, before it is `#isMeasured`. */
   readonly #unmeasured = new Set<string>();
   /** Position of the store after the last write; null: its content is not known. */
   #place: { readonly epoch: string; readonly number: number } | null = null;
@@ -69,18 +71,17 @@ export class UsageTeller {
   start(): void {
     this.#unwatch ??= this.#options.ledger.watch(ownerKey => {
       if (ownerKey !== null) this.#changed.add(ownerKey);
-      // A change of all owners is one of the policy, or the end of the first sweep.
-      else if (this.#isMeasured) this.#changeUnmeasured();
       this.#wake();
     });
     this.#wake();
   }
 
   /**
-   * Checks whether the store is at the position of the last write. `place`: the position in the store;
-   * undefined: none.
+   * Checks whether the store is at the position of the last write, and whether all usage is known by now.
+   * `place`: the position in the store; undefined: none.
    */
   compare(place: string | undefined): void {
+    if (this.#isMeasured) this.#changeUnmeasured();
     if (this.#isComparing || this.#place === null || place === placeText(this.#place)) return;
     this.#isComparing = true;
     // A write under way may have reached the store already.
@@ -106,14 +107,21 @@ export class UsageTeller {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  /** Tells whether a sweep has ended: before, what this host knows may be a part of what it stores. */
+  /**
+   * Tells whether a sweep has ended, and the forge was read if there is one: before, what this host knows may
+   * be a part of what it stores.
+   */
   get #isMeasured(): boolean {
-    return this.#options.ledger.walks.lastSweep !== null;
+    const { ledger, hasForge } = this.#options;
+    if (hasForge && ledger.sources.report(forgeSource) === undefined) return false;
+    return ledger.walks.lastSweep !== null;
   }
 
   #changeUnmeasured(): void {
+    if (this.#unmeasured.size === 0) return;
     for (const ownerKey of this.#unmeasured) this.#changed.add(ownerKey);
     this.#unmeasured.clear();
+    this.#wake();
   }
 
   #wake(): void {

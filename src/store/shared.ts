@@ -138,7 +138,8 @@ export interface HostClaim {
   readonly isParted?: boolean;
   readonly roots?: HostRecord['roots'];
   readonly praefectStorage?: HostRecord['praefectStorage'];
-  readonly readsForge?: boolean;
+  /** Null: as the store has it, since the host has not read its forge yet, or not again. */
+  readonly readsForge?: boolean | null;
 }
 
 /** `taken`: another process has the name. `unknown`: the store may have lost who has it. */

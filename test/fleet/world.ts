@@ -27,6 +27,7 @@ export interface MemberOptions {
   readonly waitReplicas?: number;
   /** Value of `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
+  readonly hasForge?: boolean;
   /** Wraps the shared store, for what lies between it and the host. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
@@ -68,6 +69,7 @@ export async function member(
     settleMs = 0,
     through = store => store,
     isLive = false,
+    hasForge = false,
   }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
@@ -81,6 +83,7 @@ export async function member(
     log: silentLog,
     now: Date.now,
     settleMs,
+    hasForge,
     ...(isLive ? {} : { everyMs: 1e9 }),
   };
   const fleet = await Fleet.open(options).catch(async error => {

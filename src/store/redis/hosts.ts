@@ -19,6 +19,9 @@ local owner, present = string.match(redis.call('GET', KEYS[1]) or '', '^(%S+) (%
 if owner and owner ~= token then return {'taken'} end
 if owner and present ~= life and begins == '' then return {'taken'} end
 if not owner and begins == 'unsure' and redis.call('HEXISTS', KEYS[2], host) == 0 then return {'unknown'} end
+local before = redis.call('HGET', KEYS[2], host) or ''
+local reads_forge = string.find(before, '"readsForge":true', 1, true) and 'true' or 'false'
+about = string.gsub(about, '"readsForge":null', '"readsForge":' .. reads_forge)
 local now = redis.call('TIME')
 redis.call('SET', KEYS[1], token .. ' ' .. life, 'PX', expiry)
 redis.call('HSET', KEYS[2], host, string.format('{"seenAt":%.0f,%s', now[1] * 1000 + math.floor(now[2] / 1000), about))
