@@ -172,8 +172,12 @@ export class UsageTeller {
     if (!(await mayTell([]))) return false;
     const from = (await store.state()).usage.get(host) ?? null;
     this.#told.clear();
+    const strayFields: string[] = [];
     for await (const page of store.usageTexts(host)) {
-      for (const [ownerKey, text] of page) this.#told.set(ownerKey, text);
+      for (const [ownerKey, text, field] of page) {
+        if (ownerKey === null) strayFields.push(field);
+        else this.#told.set(ownerKey, text);
+      }
     }
     for (const ownerKey of this.#told.keys()) this.#changed.add(ownerKey);
     await inSlices(ledger.documents.owners.all, ({ key }) => this.#changed.add(key));
@@ -182,7 +186,14 @@ export class UsageTeller {
       if (outcome === 'conflict' || outcome === 'not now') return false;
     }
     const place = { epoch: randomBytes(8).toString('hex'), number: 0 };
-    const opening = { from, to: placeText(place), usage: new Map(), gone: [], largest: new Map() };
+    const opening = {
+      from,
+      to: placeText(place),
+      usage: new Map(),
+      gone: [],
+      largest: new Map(),
+      strayFields,
+    };
     if ((await store.tellUsage(host, opening)) === 'conflict') return false;
     this.#place = place;
     return true;

@@ -176,6 +176,8 @@ export interface TellUsage {
   readonly largest: ReadonlyMap<string, readonly LargeUnit[]>;
   /** Names of owners who may not be on record in the store, by their keys. */
   readonly names?: ReadonlyMap<string, string>;
+  /** Fields of the host's usage that belong to no owner, and are removed. */
+  readonly strayFields?: readonly string[];
 }
 
 /**

@@ -112,11 +112,32 @@ t.test('a host replaces its own usage that nobody can read', async t => {
   one.fleet.start();
   await comes(store, one, ['alice 100']);
   await one.close();
-  await servers[0].cli('hset', `${prefix}:usage:one`, 'alice', 'no usage');
+  const text = await servers[0].cli('hget', `${prefix}:usage:one`, 'alice');
+  for (const damaged of ['no usage', `${text.trim()} name=%zz`]) {
+    await servers[0].cli('hset', `${prefix}:usage:one`, 'alice', damaged);
+    const again = await speaking(t, address, one.directory);
+    again.one.fleet.start();
+    await until(() => again.told.some(({ usage }) => usage.has('alice')) || null);
+    await comes(store, again.one, ['alice 100']);
+    await again.one.close();
+  }
+});
+
+t.test('a host removes from its own usage what belongs to no owner', async t => {
+  const { address, servers } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const { one } = await speaking(t, address);
+  walk(one.ledger, 'alice/app', 100);
+  one.fleet.start();
+  await comes(store, one, ['alice 100']);
+  await one.close();
+  await servers[0].cli('hset', `${prefix}:usage:one`, '%zz', 'units=1', 'no name', 'units=1');
+  await t.rejects(bytesThere(store), { code: 'store_refused' });
   const again = await speaking(t, address, one.directory);
   again.one.fleet.start();
-  await until(() => again.told.some(({ usage }) => usage.has('alice')) || null);
+  await until(() => again.told.some(({ to }) => to !== null) || null);
   await comes(store, again.one, ['alice 100']);
+  t.strictSame(await store.usageAfter('one', -1), { number: -1, shares: [], isMore: false });
 });
 
 t.test('usage that cannot be told is a fault until it is told, whatever else succeeds', async t => {

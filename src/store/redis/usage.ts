@@ -13,7 +13,7 @@ import { usageIn } from '../share.ts';
 import { type TellUsage, type ToldShare, type UsageChanges, whole } from '../shared.ts';
 import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './connection.ts';
-import { decodeFieldName, fieldName, parseStored } from './keys.ts';
+import { decodeFieldName, fieldName, parseStored, textIn } from './keys.ts';
 import { scanFields } from './policy.ts';
 
 /** Owners whose changes are read at a time; one write has fewer. */
@@ -30,10 +30,11 @@ const writeScript = script(
 local news, host, from, to = word(), word(), word(), word()
 local there = redis.call('HGET', KEYS[2], host) or ''
 if there ~= from then return {'conflict', there} end
-local gone, usage, largest = words(), words(), words()
+local gone, usage, largest, strays = words(), words(), words(), words()
 put(KEYS[3], usage)
 put(KEYS[5], largest)
 drop(KEYS[3], gone)
+drop(KEYS[3], strays)
 drop(KEYS[5], gone)
 if to == '' then return {'kept'} end
 local number = string.match(to, '%d+$')
@@ -49,7 +50,7 @@ return {'kept'}`,
 export async function tellUsage(
   context: RedisContext,
   host: string,
-  { from, to, usage: texts, gone, largest, names }: TellUsage,
+  { from, to, usage: texts, gone, largest, names, strayFields = [] }: TellUsage,
 ): Promise<'kept' | 'conflict'> {
   const { usage, usageOf, usageChanges, largest: largestOf, news } = context.keys;
   const reply = await runFenced(
@@ -66,6 +67,7 @@ export async function tellUsage(
         [...texts].flatMap(([ownerKey, text]) => [fieldName(ownerKey), named(text, names?.get(ownerKey))]),
       ),
       ...words([...largest].flatMap(([ownerKey, units]) => [fieldName(ownerKey), JSON.stringify(units)])),
+      ...words(strayFields),
     ],
   );
   return reply.is === 'kept' ? 'kept' : 'conflict';
@@ -81,17 +83,16 @@ export async function* usageOnHost(
   }
 }
 
-/** Reads the same as it is stored, so that the host itself can replace what nobody can read. */
+/**
+ * Reads the same as it is stored, so that the host itself can replace what nobody can read. Owner's key null:
+ * the field is none of softquota's.
+ */
 export async function* usageTexts(
-  { connection, keys }: RedisContext,
+  context: RedisContext,
   host: string,
-): AsyncGenerator<readonly (readonly [ownerKey: string, text: string])[]> {
-  const key = keys.usageOf(host);
-  for await (const page of scanFields({ connection }, key)) {
-    yield page.map(([name, value]) => [
-      parseStored(connection.where, key, name, () => decodeFieldName(name)),
-      withoutName(value.toString()).text,
-    ]);
+): AsyncGenerator<readonly (readonly [ownerKey: string | null, text: string, field: string])[]> {
+  for await (const page of scanFields(context, context.keys.usageOf(host))) {
+    yield page.map(([field, value]) => [textIn(field), withoutName(value.toString()).text, field]);
   }
 }
 
@@ -118,7 +119,7 @@ function toldAt({ connection, keys }: RedisContext, host: string, field: string,
     if (value === null) return [ownerKey, null];
     const { text, name } = withoutName(value);
     const share = usageIn(ownerKey, host, text);
-    return name === undefined ? [ownerKey, share] : [ownerKey, share, decodeFieldName(name)];
+    return name === undefined ? [ownerKey, share] : [ownerKey, share, name];
   });
 }
 
@@ -127,9 +128,11 @@ function named(text: string, name: string | undefined): string {
   return name === undefined ? text : `${text} name=${fieldName(name)}`;
 }
 
+/** Splits what `named` made. A damaged name stays in the text, so that nobody reads it as usage. */
 function withoutName(value: string): { readonly text: string; readonly name: string | undefined } {
-  const [text = '', name] = value.split(' name=');
-  return { text, name };
+  const [text = '', field] = value.split(' name=');
+  const name = field === undefined ? undefined : textIn(field);
+  return name === null ? { text: value, name: undefined } : { text, name };
 }
 
 /** Returns the largest units of an owner on these hosts, as they reported them, largest first. */
