@@ -266,7 +266,9 @@ export const metricSpecs = {
     ['store'],
     ({ ledger, fleet }) => [
       ['local', Number(ledger.storeAway === null)],
-      ...(fleet === null ? [] : [['shared', Number(fleet.state.away === null)] as const]),
+      ...(fleet === null
+        ? []
+        : [['shared', Number((fleet.state.away ?? fleet.state.untold) === null)] as const]),
     ],
   ),
   softquota_forge_up: gauge(

@@ -205,7 +205,7 @@ export function openNotices(parts: DaemonParts): Notices {
 
 function presentFaults({ ledger, fleet, forge, measuring }: DaemonParts): PresentFaults {
   const { hangs, rootsAway } = measuring.observed();
-  const away = fleet?.state.away ?? null;
+  const away = fleet?.state.away ?? fleet?.state.untold ?? null;
   const read = forge?.observed() ?? null;
   const faults: PresentFault[] = [
     ...(ledger.storeAway === null ? [] : [fault('store', '', ledger.storeAway.reason)]),

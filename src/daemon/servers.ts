@@ -200,7 +200,7 @@ function gateServices(
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.presence(current.config),
-        fleet: fleet && { advice: fleet.lastAdvice },
+        fleet: fleet && { advice: fleet.lastAdvice, state: fleet.state },
       }),
     }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),

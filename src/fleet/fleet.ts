@@ -124,7 +124,8 @@ export class Fleet implements SharedDocuments {
       hasForge,
       mayTell: ownerKeys => this.#mayTell(ownerKeys),
       unrecordedName: ownerKey => this.#documents.unrecordedName(ownerKey),
-      away: this.#untold,
+      told: () => this.#untold.succeeded(),
+      failed: error => this.#tellingFailed(error),
     });
     this.#adviceWatch = new AdviceWatch({ store: { advice: () => this.advice() }, log });
   }
@@ -176,7 +177,8 @@ export class Fleet implements SharedDocuments {
 
   get state(): FleetState {
     return {
-      away: this.#away.current ?? this.#untold.current,
+      away: this.#away.current,
+      untold: this.#away.current === null ? this.#untold.current : null,
       divergence: this.#documents.divergence,
       nameTaken: this.#name.taken,
     };
@@ -340,6 +342,12 @@ export class Fleet implements SharedDocuments {
     // If this has to be done later, their usage counts all the same.
     await this.#documents.enroll(ownerKeys);
     return true;
+  }
+
+  /** Notes that the store takes no usage, unless it is away itself, which the sync says. */
+  async #tellingFailed(error: unknown): Promise<void> {
+    if (this.#away.current === null) await this.#sync().catch(() => {});
+    if (this.#away.current === null) this.#untold.failed(error);
   }
 
   /** Copies the events and levels of this host into a new store. */

@@ -6,8 +6,10 @@ import type { Divergence } from './divergence.ts';
 import type { NameTaken } from './hosts.ts';
 
 export interface FleetState {
-  /** Null while the shared store answers, and takes the usage on this host. */
+  /** Null while the shared store answers. */
   readonly away: Away | null;
+  /** Null while the store takes the usage on this host, or is away itself. */
+  readonly untold: Away | null;
   /** Null: the policy in the store is in force here. */
   readonly divergence: Divergence | null;
   /** Null: no other daemon has this host's name. */

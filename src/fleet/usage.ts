@@ -15,7 +15,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import { forgeSource, type Ledger, type UsageShares } from '../ledger/index.ts';
 import {
-  type AwayState,
   type LargeUnit,
   placeIn,
   type SharedStore,
@@ -36,8 +35,10 @@ interface UsageTellerOptions {
   mayTell(ownerKeys: readonly string[]): Promise<boolean>;
   /** Returns the name of an owner who may not be on record in the store. */
   unrecordedName(ownerKey: string): string | undefined;
-  /** Says whether the last attempt has failed. */
-  readonly away: Pick<AwayState, 'failed' | 'succeeded'>;
+  /** Called when the store has all usage. */
+  told(): void;
+  /** Called when an attempt has failed. Never rejects. */
+  failed(error: unknown): Promise<void>;
   /** Least milliseconds between two writes; 50 unless given. */
   readonly pauseMs?: number;
 }
@@ -86,12 +87,12 @@ export class UsageTeller {
     this.#isComparing = true;
     // A write under way may have reached the store already.
     void this.#tellings.run(async () => {
-      const { store, host, away } = this.#options;
+      const { store, host } = this.#options;
       try {
         const there = (await store.state()).usage.get(host);
         if (this.#place !== null && there !== placeText(this.#place)) this.#place = null;
-      } catch (error) {
-        away.failed(error);
+      } catch {
+        // The next sync says that the store is away, or compares again.
       } finally {
         this.#isComparing = false;
       }
@@ -136,17 +137,17 @@ export class UsageTeller {
       if (this.#timer !== null) clearTimeout(this.#timer);
       this.#timer = null;
       if (this.#unwatch === null) return;
-      const { away, pauseMs = 50 } = this.#options;
+      const { told, failed, pauseMs = 50 } = this.#options;
       try {
         let isTold = true;
         if (this.#place === null) isTold = await this.#tellAnew();
         while (isTold && this.#changed.size > 0) isTold = await this.#tellSome();
         this.#restUntil = performance.now() + (isTold ? pauseMs : retryMs);
-        away.succeeded();
-        if (!isTold) this.#wake();
+        if (isTold) told();
+        else this.#wake();
       } catch (error) {
+        await failed(error);
         this.#restUntil = performance.now() + retryMs;
-        away.failed(error);
         this.#wake();
       }
     });

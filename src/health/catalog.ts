@@ -17,6 +17,7 @@ export const daemonFindings = {
   overcommitted: 'notice',
   disk_low: 'notice',
   shared_away: 'wrong',
+  shared_untold: 'wrong',
   policy_diverged: 'wrong',
   host_id_taken: 'wrong',
   shared_store: 'notice',

@@ -3,7 +3,7 @@
 import { walkersOf } from '../fleet/index.ts';
 import { isOfCluster, notFollowed } from '../layout/index.ts';
 import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
-import type { HostRecord, ServerAdvice } from '../store/index.ts';
+import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, formatBytes, printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { commandLine, type daemonFindings, listed, makeFinding, quoted, unfollowedLink } from './catalog.ts';
@@ -16,6 +16,7 @@ import {
   type Observed,
   sharedAway,
   sharedName,
+  sharedUntold,
   shortageWords,
   type TroubledPlace,
 } from './observed.ts';
@@ -90,13 +91,15 @@ const storeMends = [
   ['does not let us in', 'correct user and password in [store] HOST, then restart the daemon'],
 ] as const;
 
+function storeMend({ reason }: Away): string {
+  return storeMends.find(([words]) => reason.includes(words))?.[1] ?? startStore;
+}
+
 function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   if (fleet === null) return;
-  const { away, divergence, nameTaken } = fleet.state;
-  if (away !== null) {
-    const mend = storeMends.find(([words]) => away.reason.includes(words))?.[1] ?? startStore;
-    yield makeFinding('shared_away', sharedAway(away), mend);
-  }
+  const { away, untold, divergence, nameTaken } = fleet.state;
+  if (away !== null) yield makeFinding('shared_away', sharedAway(away), storeMend(away));
+  if (untold !== null) yield makeFinding('shared_untold', sharedUntold(untold), storeMend(untold));
   if (divergence !== null) {
     const mend =
       'softquota store repair --known  # restores the policy in force here; --stored uses the policy in the store';

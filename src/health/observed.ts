@@ -202,11 +202,12 @@ export function notes(
   observed: Pick<Observed, 'walking' | 'hangs' | 'missingKeys' | 'notices' | 'shortDisks'> & {
     readonly ledger: { readonly units: Pick<Observed['ledger']['units'], 'unmeasured'> };
     readonly worker: Pick<WorkerPresence, 'isForgiving' | 'silentMs'>;
-    readonly fleet: Pick<ObservedFleet, 'advice'> | null;
+    readonly fleet: Pick<ObservedFleet, 'advice' | 'state'> | null;
   },
 ): readonly string[] {
   const { isForgiving, silentMs } = observed.worker;
   const unmeasured = observed.ledger.units.unmeasured.size;
+  const untold = observed.fleet?.state.untold ?? null;
   return [
     ...(observed.missingKeys.length === 0 ? [] : [keysMissing(observed.missingKeys)]),
     ...(unmeasured > 0
@@ -216,6 +217,7 @@ export function notes(
       : []),
     ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
+    ...(untold === null ? [] : [sharedUntold(untold)]),
     ...(observed.fleet?.advice ?? []).flatMap(({ code, message }) =>
       code === 'no_messages' ? [printable(message)] : [],
     ),
@@ -285,4 +287,8 @@ export function sharedName({ since, message }: NameTaken): string {
 
 export function sharedAway({ since, reason }: Away): string {
   return `the shared store has not been usable since ${new Date(since).toISOString()}, so the last known data is used: ${printable(reason)}`;
+}
+
+export function sharedUntold({ since, reason }: Away): string {
+  return `the other hosts have not been told the usage on this host since ${new Date(since).toISOString()}, so they count what they knew of it: ${printable(reason)}`;
 }

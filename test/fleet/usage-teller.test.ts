@@ -142,28 +142,70 @@ t.test('a host removes from its own usage what belongs to no owner', async t => 
 
 t.test('usage that cannot be told is a fault until it is told, whatever else succeeds', async t => {
   const { address } = await startSingle(t);
-  let refuses = true;
-  const refused = new EventTarget();
+  let does: 'refuse' | 'conflict' | 'tell' = 'refuse';
+  const asked = new EventTarget();
   const through = (store: SharedStore): SharedStore => ({
     ...store,
     tellUsage: async (host, usage) => {
-      if (!refuses) return store.tellUsage(host, usage);
-      refused.dispatchEvent(new Event('refused'));
+      if (does === 'tell') return store.tellUsage(host, usage);
+      asked.dispatchEvent(new Event(does));
+      if (does === 'conflict') return 'conflict';
       throw new SoftquotaError('store_refused', 'no right to it');
     },
   });
   const one = await member(t, { address, host: 'one', through });
   walk(one.ledger, 'alice/app', 100);
-  const isRefused = once(refused, 'refused');
   one.fleet.start();
-  await isRefused;
+  await until(() => one.fleet.state.untold);
   for (let look = 0; look < 3; look += 1) {
     await one.fleet.catchUp();
-    t.match(one.fleet.state.away, { reason: 'no right to it' });
+    t.match(one.fleet.state, { away: null, untold: { reason: 'no right to it' } });
   }
   t.equal(one.ledger.shares.isStale, false, 'what is known of the others is as new as ever');
-  refuses = false;
-  await until(() => one.fleet.state.away === null || null);
+  does = 'conflict';
+  for (let attempt = 0; attempt < 2; attempt += 1) await once(asked, 'conflict');
+  t.match(one.fleet.state.untold, { reason: 'no right to it' }, 'nothing was told yet');
+  does = 'tell';
+  await until(() => one.fleet.state.untold === null || null);
+});
+
+t.test('while the store is away, the log and the state say that alone', async t => {
+  const { address } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  let isAway = false;
+  const mustBeThere = () => {
+    if (isAway) throw new SoftquotaError('store_away', 'no answer');
+  };
+  const through = (store: SharedStore): SharedStore => ({
+    ...store,
+    state: async () => {
+      mustBeThere();
+      return store.state();
+    },
+    tellUsage: async (host, usage) => {
+      mustBeThere();
+      return store.tellUsage(host, usage);
+    },
+  });
+  const lines: string[] = [];
+  const note = (_: object, line: string) => void lines.push(line);
+  const one = await member(t, {
+    address,
+    host: 'one',
+    through,
+    log: { error: note, warn: note, info: note },
+  });
+  walk(one.ledger, 'alice/app', 100);
+  one.fleet.start();
+  await comes(shared, one, ['alice 100']);
+  isAway = true;
+  walk(one.ledger, 'alice/app', 200);
+  await until(() => one.fleet.state.away);
+  t.equal(one.fleet.state.untold, null);
+  isAway = false;
+  await comes(shared, one, ['alice 200']);
+  t.match(lines, [/^the shared store cannot be used .*: no answer$/, 'the shared store can be used again']);
+  t.equal(lines.length, 2);
 });
 
 t.test('usage is told where no replica is there, although no change of policy can be made', async t => {

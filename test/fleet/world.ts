@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import { Fleet, type FleetOptions } from '../../src/fleet/index.ts';
 import { identityKinds } from '../../src/identity/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
+import type { Log } from '../../src/log.ts';
 import { forgeLinkKinds } from '../../src/measuring/index.ts';
 import { createRule, ruleNamed } from '../../src/policy/index.ts';
 import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
@@ -28,6 +29,7 @@ export interface MemberOptions {
   /** Value of `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
   readonly hasForge?: boolean;
+  readonly log?: Log;
   /** Wraps the shared store, for what lies between it and the host. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
@@ -70,6 +72,7 @@ export async function member(
     through = store => store,
     isLive = false,
     hasForge = false,
+    log = silentLog,
   }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
@@ -80,7 +83,7 @@ export async function member(
     host,
     token,
     version: '1',
-    log: silentLog,
+    log,
     now: Date.now,
     settleMs,
     hasForge,

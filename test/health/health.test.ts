@@ -283,6 +283,16 @@ t.test('a shared store that is away, or holds another policy, is told with the w
   t.match(toldOf(seen, 'policy_diverged'), [{ severity: 'wrong', mend: /softquota store repair --known/ }]);
 });
 
+t.test('usage that the shared store does not take makes no answer of this host unreliable', async t => {
+  const reason = "NOPERM: redis://git1:6379/0 does not permit it: no rights to 'hset'";
+  const untold = { since: Date.parse('2026-11-21T09:14:03Z'), reason };
+  const seen = await observed(t, { fleet: fleet({}, { untold }) });
+  t.strictSame(notReady(seen), []);
+  const message = `the other hosts have not been told the usage on this host since 2026-11-21T09:14:03.000Z, so they count what they knew of it: ${reason}`;
+  t.strictSame(notes(seen), [message]);
+  t.match(toldOf(seen, 'shared_untold', 'shared_away'), [{ message, mend: /the rights in docs\/redis.md/ }]);
+});
+
 t.test('stale figures of the forge are told with what may help, and not beside its fault', async t => {
   const seen = await observed(t);
   const figures = { reportedAt: 1, staleAfterMs: 60_000, units: 1, owners: 1, bytes: 1, isStale: true };

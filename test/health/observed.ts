@@ -67,7 +67,7 @@ type Fleet = NonNullable<Observed['fleet']>;
 
 /** Hosts with one quota, of which nothing is known but this. */
 export function fleet(differing: Partial<Fleet> = {}, state: Partial<Fleet['state']> = {}): Fleet {
-  const well = { away: null, divergence: null, nameTaken: null };
+  const well = { away: null, untold: null, divergence: null, nameTaken: null };
   const nothing = { advice: [], hosts: [] };
   return { state: { ...well, ...state }, ...nothing, ...differing };
 }
