@@ -20,15 +20,15 @@ t.test('what a newer softquota keeps is not touched', async t => {
   const unaware = await Promise.all(
     policyQuestions.map(async name => [name, await opened(t, place)] as const),
   );
-  await servers[0].cli('hset', `${place.prefix}:policy`, 'schema', '3');
+  await servers[0].cli('hset', `${place.prefix}:policy`, 'schema', '4');
   await store.state().catch(() => undefined);
-  const refused = { code: 'store_refused', message: /newer softquota.*schema 3/ };
+  const refused = { code: 'store_refused', message: /newer softquota.*schema 4/ };
   await t.rejects(openRedisStore({ address, prefix: place.prefix }), refused);
   for (const [name, store] of unaware) {
     await t.rejects(questions[name]?.(store) ?? Promise.resolve(), refused, `${name}, at the first look`);
   }
   for (const [name, ask] of Object.entries(questions)) await t.rejects(ask(store), refused, name);
-  await servers[0].cli('hset', `${place.prefix}:policy`, 'schema', '2');
+  await servers[0].cli('hset', `${place.prefix}:policy`, 'schema', '3');
   t.strictSame(await documentsOf(store), [rule('a')], 'once it is as before it is read again');
 });
 

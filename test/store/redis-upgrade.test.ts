@@ -1,11 +1,12 @@
-/** A Redis that softquota 0.1 has used is taken over, once no daemon of that kind runs any more. */
+/** A Redis that an older softquota has used is taken over, once no daemon of that kind runs any more. */
 
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
+import { until } from '../e2e/ask.ts';
 import { owner } from './records.ts';
 import { startSingle } from './redis-servers.ts';
-import { documentsOf, rule, sharesOf } from './shared-place.ts';
+import { documentsOf, position, rule, sharesOf } from './shared-place.ts';
 
 const prefix = 'softquota';
 
@@ -47,7 +48,7 @@ t.test('policy, owners, events and levels of 0.1 go on, and usage is told anew',
   t.match(await store.events({ limit: 9 }), [{ id: 'e-2', kind: 'policy', ownerId: null }, event]);
   t.strictSame(await store.levels(), [{ ownerId: 5, text: 'high' }]);
   t.strictSame(await sharesOf(store, 'git1'), []);
-  t.equal(await admin.hget(key('policy'), 'schema'), '2', 'so that 0.1 does not go on there');
+  t.equal(await admin.hget(key('policy'), 'schema'), '3', 'so that 0.1 does not go on there');
   const left = (await admin.keys('*')).filter(name => name.includes('{')).sort();
   t.strictSame(left, [key('policy')]);
   const again = await openRedisStore({ address, prefix });
@@ -68,3 +69,41 @@ t.test('while a daemon of that kind runs nothing is touched', async t => {
   t.equal((await store.state()).position?.version, 7);
   await store.close();
 });
+
+t.test(
+  'what 0.2 keeps goes on, once its last daemon has stopped, and is refused by 0.2 from then on',
+  async t => {
+    const { address } = await startSingle(t);
+    const admin = new Redis(address);
+    t.teardown(() => admin.disconnect());
+    const before = await openRedisStore({ address, prefix });
+    await before.replace({ owners: [owner('alice')], documents: [rule('r')] }, null, [position(1)], []);
+    const claim = { host: 'git 1', token: 'a', life: 'a', version: '0.2.0', begins: 'sure' } as const;
+    await before.claim(claim);
+    await admin.hset(`${prefix}:policy`, 'schema', '2');
+    await t.rejects(openRedisStore({ address, prefix }), {
+      code: 'store_refused',
+      message: /an older softquota runs on the host git 1, .*Stop it on all hosts/,
+    });
+    t.equal(await admin.hget(`${prefix}:policy`, 'schema'), '2');
+    await before.release(claim);
+    await before.close();
+
+    const rights = `%R~${prefix}:policy ~${prefix}:hosts ~${prefix}:alive:* -@all +@hash +@sortedset +@string +@connection +eval +evalsha +info +type +exists`;
+    await admin.call('acl', 'setuser', 'measures', 'on', '>x', ...rights.split(' '), `%R~${prefix}:*`);
+    const measuring = await openRedisStore({ address: address.replace('://', '://measures:x@'), prefix });
+    t.teardown(() => measuring.close());
+    await t.rejects(measuring.hosts(), {
+      code: 'store_away',
+      message: /a host that may change the policy has to start first/,
+    });
+    t.equal(await admin.hget(`${prefix}:policy`, 'schema'), '2');
+
+    const after = await openRedisStore({ address, prefix });
+    t.teardown(() => after.close());
+    t.strictSame((await after.state()).position, position(1));
+    t.strictSame(await documentsOf(after), [rule('r')]);
+    t.equal(await admin.hget(`${prefix}:policy`, 'schema'), '3');
+    await until(() => measuring.hosts().catch(() => null));
+  },
+);

@@ -1,6 +1,6 @@
 /**
  * Checks, before anything is written, whether the content under the prefix is softquota's and of this schema.
- * Content of schema 1 is taken over once no daemon of that version runs any more.
+ * Content of an earlier schema is taken over once no daemon of that version runs any more.
  */
 
 import type { Redis } from 'ioredis';
@@ -8,7 +8,7 @@ import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text.ts';
 import { parts } from '../../turns.ts';
 import { pipeline, script, sendScript } from './commands.ts';
-import { damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
+import { away, damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
 import { type Keys, textIn } from './keys.ts';
 
 export async function examineServer(client: Redis, prefix: string, keys: Keys, where: string): Promise<void> {
@@ -17,7 +17,24 @@ export async function examineServer(client: Redis, prefix: string, keys: Keys, w
   const found = await client.hget(keys.policy, 'schema');
   // The store was emptied at this moment, so it belongs to nobody else.
   if (found === null && (await client.exists(keys.policy)) === 0) return;
+  if (found === '2') return raise(client, prefix, keys, where);
   if (found !== redisSchema) throw strangeSchema(where, keys.policy, found ?? '');
+}
+
+/** KEYS: policy. */
+const raiseScript = script(`
+if redis.call('HGET', KEYS[1], 'schema') == '2' then redis.call('HSET', KEYS[1], 'schema', word()) end
+return {'kept'}`);
+
+/** Takes over content of schema 2, that of 0.2, which cannot read what this version adds. */
+async function raise(client: Redis, prefix: string, keys: Keys, where: string): Promise<void> {
+  await mustHaveStopped(client, prefix, where);
+  try {
+    await sendScript(client, raiseScript, [keys.policy], [redisSchema]);
+  } catch (error) {
+    if (replyCode(error) !== 'NOPERM') throw error;
+    throw away(where, 'a host that may change the policy has to start first after an update', error);
+  }
 }
 
 /**
@@ -88,9 +105,7 @@ async function takeOver(client: Redis, prefix: string, keys: Keys, where: string
   const old = (name: string) => `{${prefix}}:${name}`;
   try {
     if ((await client.hget(old('policy'), 'schema')) !== '1') return;
-    for (const host of await client.hkeys(old('hosts'))) {
-      if ((await client.exists(old(`alive:${host}`))) === 1) throw olderRuns(where, textIn(host) ?? host);
-    }
+    await mustHaveStopped(client, `{${prefix}}`, where);
     const owners = await client.zrange(old('measured'), '0', '-1');
     // Hosts report these anew.
     for (const some of parts(owners, 1000)) {
@@ -114,10 +129,14 @@ async function takeOver(client: Redis, prefix: string, keys: Keys, where: string
   }
 }
 
-function olderRuns(where: string, host: string): SoftquotaError {
-  return new SoftquotaError(
-    'store_refused',
-    `${where}: an older softquota runs on the host ${printable(host)}, and cannot share what this one keeps. Stop it on ` +
-      'all hosts, update them, and start them again.',
-  );
+/** Rejects with `store_refused` while a host of an earlier schema, whose keys begin so, is alive. */
+async function mustHaveStopped(client: Redis, prefix: string, where: string): Promise<void> {
+  for (const host of await client.hkeys(`${prefix}:hosts`)) {
+    if ((await client.exists(`${prefix}:alive:${host}`)) === 0) continue;
+    throw new SoftquotaError(
+      'store_refused',
+      `${where}: an older softquota runs on the host ${printable(textIn(host) ?? host)}, and cannot share what this ` +
+        'one keeps. Stop it on all hosts, update them, and start them again.',
+    );
+  }
 }

@@ -17,21 +17,22 @@ export function damaged(where: string, key: string, why: string, cause?: unknown
   );
 }
 
-function newer(where: string, key: string, found: string): SoftquotaError {
+function otherSchema(where: string, key: string, found: string): SoftquotaError {
+  const [age, which] = Number(found) < Number(redisSchema) ? ['an older', 'that'] : ['a newer', 'this'];
   return new SoftquotaError(
     'store_refused',
-    `${where}: the key ${key} says that a newer softquota keeps its records there (schema ${found}, and this one ` +
-      `knows schema ${redisSchema}). Update this softquota.`,
+    `${where}: the key ${key} says that ${age} softquota keeps its records there (schema ${found}, and this one ` +
+      `knows schema ${redisSchema}). Update ${which} softquota.`,
   );
 }
 
 /** The version of the form of all content. */
-export const redisSchema = '2';
+export const redisSchema = '3';
 
 /** The error for another schema. `found`: the schema in the policy's key. */
 export function strangeSchema(where: string, key: string, found: string): SoftquotaError {
   return /^\d+$/.test(found)
-    ? newer(where, key, found)
+    ? otherSchema(where, key, found)
     : damaged(where, key, 'it does not say which schema it has');
 }
 
