@@ -19,7 +19,7 @@ import {
 /** Columns by table. `new or old` is a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
 
-export interface ForgeRepository {
+interface ForgeRepository {
   /** Null if no rows with bytes refer to it. */
   readonly id: number | null;
   readonly ownerId: number;

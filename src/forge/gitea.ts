@@ -48,7 +48,7 @@ const tables = {
 export const triedSchemaVersion = 343;
 
 /** Returns the path of a file in one of the forge's directories; null if unknown. */
-export type GiteaFile = (store: GiteaStore, name: string) => string | null;
+type GiteaFile = (store: GiteaStore, name: string) => string | null;
 
 /** `areHidden`: the forge hides the pages of all owners. */
 export function giteaSchema(fileIn: GiteaFile, areHidden: () => boolean): ForgeSchema {
