@@ -43,6 +43,8 @@ interface UsageTellerOptions {
   readonly pauseMs?: number;
 }
 
+/** Leaves of which a forge reports nothing: after a sweep they are known. */
+const walkedLeaves = new Set(['size:repos:public', 'size:repos:private', 'size:assets:wiki']);
 /** Limit of owners in one write: enough to make a large first report fast, few enough to delay nobody. */
 const mostAtOnce = 250;
 /** Milliseconds after a failure until the next attempt. */
@@ -246,20 +248,24 @@ export class UsageTeller {
     return 'told';
   }
 
-  /** Tells whether the store has more bytes of an owner on this host. A damaged text counts as none. */
+  /**
+   * Tells whether the store has more bytes of an owner on this host, of the kinds that are not all known here
+   * yet. A damaged text counts as none.
+   */
   #hasMore(ownerKey: string, share: ShareRecord | undefined): boolean {
     const text = this.#told.get(ownerKey);
     if (text === undefined) return false;
+    const isSwept = this.#options.ledger.walks.lastSweep !== null;
+    const sumOf = ({ bytes }: Pick<ShareRecord, 'bytes'>) =>
+      Object.entries(bytes)
+        .filter(([leaf]) => !(isSwept && walkedLeaves.has(leaf)))
+        .reduce((sum, [, each]) => sum + each, 0);
     try {
-      return sumOf(usageIn(ownerKey, this.#options.host, text)) > (share === undefined ? 0 : sumOf(share));
+      return sumOf(usageIn(ownerKey, this.#options.host, text)) > sumOf(share ?? { bytes: {} });
     } catch {
       return false;
     }
   }
-}
-
-function sumOf({ bytes }: ShareRecord): number {
-  return Object.values(bytes).reduce((sum, each) => sum + each, 0);
 }
 
 function placeText({ epoch, number }: { readonly epoch: string; readonly number: number }): string {

@@ -104,6 +104,18 @@ t.test('a host that lost its own store takes nothing away before its first sweep
   await comes(store, again, ['alice 130']);
 });
 
+t.test('repositories that went are told although the forge cannot be read', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const one = await member(t, { address, host: 'one', hasForge: true });
+  one.ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 2 }, [], () => true);
+  walk(one.ledger, 'alice/app', 100);
+  one.fleet.start();
+  await comes(store, one, ['alice 100']);
+  walk(one.ledger, 'alice/app', 40);
+  await comes(store, one, ['alice 40']);
+});
+
 t.test('a host replaces its own usage that nobody can read', async t => {
   const { address, servers } = await startSingle(t);
   const store = await sharedStore(t, address);

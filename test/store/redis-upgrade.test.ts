@@ -3,6 +3,8 @@
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
+import { examineServer } from '../../src/store/redis/examine.ts';
+import { redisKeys } from '../../src/store/redis/keys.ts';
 import { until } from '../e2e/ask.ts';
 import { owner } from './records.ts';
 import { startSingle } from './redis-servers.ts';
@@ -107,3 +109,21 @@ t.test(
     await until(() => measuring.hosts().catch(() => null));
   },
 );
+
+t.test('a host of this version that was faster is none of the older kind', async t => {
+  const { address } = await startSingle(t);
+  const admin = new Redis(address);
+  t.teardown(() => admin.disconnect());
+  const other = await openRedisStore({ address, prefix });
+  t.teardown(() => other.close());
+  await other.replace({ owners: [], documents: [rule('r')] }, null, [position(1)], []);
+  const hkeys = admin.hkeys.bind(admin);
+  admin.hkeys = async (name: string) => {
+    await admin.hset(`${prefix}:policy`, 'schema', '3');
+    await other.claim({ host: 'git2', token: 'a', life: 'a', version: '0.3.0', begins: 'sure' });
+    return hkeys(name);
+  };
+  await admin.hset(`${prefix}:policy`, 'schema', '2');
+  await examineServer(admin, prefix, redisKeys(prefix), address);
+  t.equal(await admin.hget(`${prefix}:policy`, 'schema'), '3');
+});
