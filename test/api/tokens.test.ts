@@ -44,6 +44,7 @@ t.test('a token is shown once, is kept as a digest, and is good after a restart'
   const { text: backup } = await world.must(200, 'GET', '/admin/backup', { as: 'host' });
   await world.restart();
   await world.get('/user/quota', { token: made.sha1 });
+  await world.close();
   t.ok(kept(world).includes(hash('sha256', made.sha1)));
   for (const text of [events, backup, kept(world).toString('latin1')]) t.notOk(text.includes(made.sha1));
   t.ok(events.includes('"ci"'), 'that it was made is on record');

@@ -8,7 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
 import { z } from 'zod';
 import { served } from '../served.ts';
 import { until } from './ask.ts';
@@ -234,8 +234,8 @@ export async function worksBelow(
   return desk;
 }
 
-/** Checks that hold behind each proxy. */
-export async function testProxy(name: keyof typeof proxies): Promise<void> {
+/** Checks that hold behind each proxy, as tests of this one. */
+export async function testProxy(t: Test, name: keyof typeof proxies): Promise<void> {
   const { server, behind } = await openForge(t, proxies[name].headers);
   t.test(`${name}: packages are refused before their first byte, and the client is told why`, async t => {
     const { forge, uses, curl, upload, url } = await behind(t, name);

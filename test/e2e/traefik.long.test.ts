@@ -11,7 +11,7 @@ import { freePort } from './transports.ts';
 
 t.setTimeout(900_000);
 
-await testProxy('traefik');
+t.test('traefik', t => testProxy(t, 'traefik'));
 testSpellings('traefik');
 
 t.test('without the fallback nothing is let through while there is no daemon', async t => {

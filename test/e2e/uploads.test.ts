@@ -17,7 +17,7 @@ import { testSpellings } from './spellings.ts';
 t.setTimeout(900_000);
 
 for (const name of ['nginx', 'caddy'] as const) {
-  await testProxy(name);
+  t.test(name, t => testProxy(t, name));
   testSpellings(name);
 }
 
