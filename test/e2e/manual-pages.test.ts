@@ -28,6 +28,7 @@ const shows: Readonly<Record<string, RegExp>> = {
 
 const site = await Site.open(t, await packed(t));
 await site.protect(await readGuide(), 'ssh');
+const blocks = await readGuide('policy.md');
 
 t.test('every command of the short pages does what the page says', async t => {
   const overSsh = (await readGuide('hooks.md')).filter(
@@ -66,8 +67,6 @@ t.test('nginx may ask once its user is in the group, and the job of cron finds s
   const job = ['-i', `PATH=${path}`, 'HOME=/root', 'SHELL=/bin/sh', '/bin/sh', '-c', command];
   t.match(await site.sandbox.run('env', job), { code: 0, stderr: /^Saved \d+ owners?,/ });
 });
-
-const blocks = await readGuide('policy.md');
 
 /** Usage that the manual describes. */
 const stored = [

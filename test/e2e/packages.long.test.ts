@@ -202,6 +202,8 @@ echo '; a line of mine' >>/etc/softquota/app.ini`);
   });
 }
 
+const [debFile = '', npmFile = '', billFile = ''] = await makePackages(t, '--only', 'deb,npm');
+
 for (const release of releases) {
   t.test(`on Debian ${release} without Node, the package has its whole life`, async t => {
     const [older = ''] = await makePackages(t, '--only', 'deb', '--as', olderVersion);
@@ -274,8 +276,6 @@ t.test('the same sources give the same bytes, and SHA256SUMS has their sums', as
   t.equal(first.split('\n').length, 6, first);
   t.equal(await sums(), first);
 });
-
-const [debFile = '', npmFile = '', billFile = ''] = await makePackages(t, '--only', 'deb,npm');
 
 t.test('the npm package works in an empty folder, by npx', async t => {
   const folder = temporaryFolder(t);

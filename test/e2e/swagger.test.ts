@@ -13,6 +13,8 @@ import { waysIn } from './ways-in.ts';
 t.setTimeout(600_000);
 
 const browser = await Browser.open(t);
+const server = await Server.open(t);
+const address = await addressOf(server);
 
 const operation = (id: string) => `#operations-policy-${id}`;
 
@@ -78,9 +80,6 @@ for (const [way, open] of some(Object.entries(await waysIn('api.md')), 3)) {
     t.strictSame(elsewhere, [], 'nothing is asked of another host');
   });
 }
-
-const server = await Server.open(t);
-const address = await addressOf(server);
 
 t.test('a script that got into the page would not run', async t => {
   const tab = await browser.tab();
