@@ -2,8 +2,8 @@
  * `/metrics`: metrics for Prometheus.
  *
  * The Unix socket needs no token. An address needs the token, or, if none is configured, a direct connection
- * of a program on this host. A request that a proxy forwarded may come from anywhere and is refused then, if a
- * header tells it.
+ * of a program on this host. A request that a proxy forwarded may come from anywhere, and is refused then if
+ * a header tells it.
  */
 
 import { hash, timingSafeEqual } from 'node:crypto';

@@ -268,7 +268,7 @@ export class Daemon {
   }
 }
 
-/** Closes the parts, the last one first. Logs each failure, and rejects with the first after all the others. */
+/** Closes the parts, the last one first. Logs each failure, and at the end rejects with the first. */
 async function closeAll(opened: Opened, log: Logger): Promise<void> {
   const failures: unknown[] = [];
   for (const part of opened.reverse()) {

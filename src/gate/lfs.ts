@@ -36,8 +36,8 @@ import { firstRefusal, repositoryOfUpload, startUpload } from './uploads.ts';
 const lfsPrefix = '/v1/lfs/';
 
 /**
- * git-lfs sends 100 objects at a time, of some 90 bytes each; servers answer with links of 1 to 4 KB for each.
- * The answer is read in one turn of the event loop, so more would keep checks waiting.
+ * git-lfs sends 100 objects at a time, of some 90 bytes each; servers answer with links of 1 to 4 KB for each
+ * one. The answer is read in one turn of the event loop, so more would keep checks waiting.
  */
 const mostBatchObjects = 1000;
 const longestBatchBytes = 128 * 1024;

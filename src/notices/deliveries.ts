@@ -143,8 +143,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Forgets what is not written yet and concerns all hosts, because another host sends for all now. A delivery
-   * that is over stays so.
+   * Forgets what is not written yet and concerns all hosts, because another host sends for all now. A
+   * delivery that is over stays so.
    */
   leaveToOthers(): void {
     const { documents } = this;

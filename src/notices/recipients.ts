@@ -68,8 +68,8 @@ function isForOwner({ type, data }: NoticeDocument): boolean {
 }
 
 /**
- * Returns the present name of the owner whom an owner's mail is about; undefined: its recipient is to get it no
- * more.
+ * Returns the present name of the owner whom an owner's mail is about; undefined: its recipient is to get it
+ * no more.
  */
 export function ownerInMail(
   notice: NoticeDocument,

@@ -28,8 +28,8 @@ import { beginTask, monotonic, rest, type Shared } from './shared.ts';
 interface Missed {
   readonly root: string;
   /**
-   * Paths at which there may have been units, and are none now. With `hasVanished`, only those that were taken
-   * out of a directory which is still there, on the same disk.
+   * Paths at which there may have been units, and are none now. With `hasVanished`, only those that were
+   * taken out of a directory which is still there, on the same disk.
    */
   readonly gone: readonly string[];
   /** Most units of the root are gone at once, so its disk may be, too. */

@@ -45,8 +45,8 @@ class WorkerClock {
   }
 
   /**
-   * Sets them to the next time at which it is so late, `14:20`, while the worker measures nothing: it would rest
-   * for four times as long as the measurement seemed to take.
+   * Sets them to the next time at which it is so late, `14:20`, while the worker measures nothing: it would
+   * rest for four times as long as the measurement seemed to take.
    */
   async set(clock: string): Promise<void> {
     while (this.#works.size > 0) await Promise.allSettled(this.#works);

@@ -1,4 +1,4 @@
-/** Hooks of release 0.1 that nobody has replaced: each reads a hook of the package, which is this version's by now. */
+/** Hooks of release 0.1 that nobody has replaced: each reads a hook of the package, which is newer by now. */
 
 import { cp, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

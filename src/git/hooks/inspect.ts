@@ -66,8 +66,9 @@ export interface HookPlace extends AsyncDisposable {
 const forgeFile = 'gitea';
 
 /**
- * Reads the files. Throws `conflict` for a special file, and for a link unless it leads to the package's hook,
- * as in release 0.1, or links are followed, as git does. `isForge`: the repository is known to be a forge's.
+ * Reads the files. Throws `conflict` for a special file, and for a link unless it leads to the hook of the
+ * package, as in release 0.1, or links are followed, as git does. `isForge`: the repository is known to be a
+ * forge's.
  */
 export async function inspectPlace(
   hooks: Folder,

@@ -64,7 +64,7 @@ const dayMs = 86_400_000;
 /** Longest figures in a report, in characters of JSON; the daemon takes a mebibyte for the whole report. */
 const mostReported = 200_000;
 const mostAtOnce = 200;
-/** Longest fault in a report: strangers' files are named in it, and the daemon takes only four times as many. */
+/** Longest fault in a report: strangers' files are named in it. The daemon cuts at four times as many. */
 const longestFault = 1000;
 
 export class Reclaim {
