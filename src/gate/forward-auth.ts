@@ -108,8 +108,8 @@ function partId({ target, method }: Asked): string {
 }
 
 /**
- * Returns the refusal, or null if the request may pass. Records the decision and reserves the bytes, except for
- * the page.
+ * Returns the refusal, or null if the request may pass. Records the decision and reserves the bytes, except
+ * for the page.
  */
 function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage: boolean): Refused | null {
   const { ledger } = services;

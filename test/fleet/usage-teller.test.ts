@@ -116,7 +116,8 @@ t.test('repositories that went are told although the forge cannot be read', asyn
   await comes(store, one, ['alice 40']);
 });
 
-t.test('a host replaces its own usage that nobody can read', async t => {
+/** A host that has told 100 bytes of alice, and has stopped. */
+async function stopped(t: Test) {
   const { address, servers } = await startSingle(t);
   const store = await sharedStore(t, address);
   const { one } = await speaking(t, address);
@@ -124,6 +125,11 @@ t.test('a host replaces its own usage that nobody can read', async t => {
   one.fleet.start();
   await comes(store, one, ['alice 100']);
   await one.close();
+  return { address, servers, store, one };
+}
+
+t.test('a host replaces its own usage that nobody can read', async t => {
+  const { address, servers, store, one } = await stopped(t);
   const text = await servers[0].cli('hget', `${prefix}:usage:one`, 'alice');
   for (const damaged of ['no usage', `${text.trim()} name=%zz`]) {
     await servers[0].cli('hset', `${prefix}:usage:one`, 'alice', damaged);
@@ -136,13 +142,7 @@ t.test('a host replaces its own usage that nobody can read', async t => {
 });
 
 t.test('a host removes from its own usage what belongs to no owner', async t => {
-  const { address, servers } = await startSingle(t);
-  const store = await sharedStore(t, address);
-  const { one } = await speaking(t, address);
-  walk(one.ledger, 'alice/app', 100);
-  one.fleet.start();
-  await comes(store, one, ['alice 100']);
-  await one.close();
+  const { address, servers, store, one } = await stopped(t);
   await servers[0].cli('hset', `${prefix}:usage:one`, '%zz', 'units=1', 'no name', 'units=1');
   await t.rejects(bytesThere(store), { code: 'store_refused' });
   const again = await speaking(t, address, one.directory);

@@ -7,8 +7,8 @@
  *     PREFIX:changes             zset    "VERSION MARK NAME NAME ...", by version, the last 10,000; "*" in place
  *                                        of names: too many
  *     PREFIX:usage               hash    HOST -> "EPOCH NUMBER" of its last report, or "forgotten"
- *     PREFIX:usage:HOST          hash    OWNER -> "git:lfs=45 units=1 measured=TIME", and "name=NAME" of one who
- *                                        is not on record
+ *     PREFIX:usage:HOST          hash    OWNER -> "git:lfs=45 units=1 measured=TIME", and "name=NAME" of
+ *                                        one who is not on record
  *     PREFIX:usage:HOST:changes  zset    OWNER -> the number of the last change
  *     PREFIX:usage:HOST:largest  hash    OWNER -> JSON of the 20 largest units
  *     PREFIX:volatile            hash    KIND/KEY -> text, for documents without a version; "." -> "EPOCH NUMBER"
