@@ -13,7 +13,7 @@ const slowFolders = [
   'scan',
   'hooks',
   'api',
-  'oauth',
+  'identity',
   'git',
   'service',
   'scripts',

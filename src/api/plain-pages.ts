@@ -11,9 +11,8 @@
 
 import { type RequestHandler, type Response, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import { setMailWanted } from '../identity/index.ts';
+import { SignInFault, setMailWanted } from '../identity/index.ts';
 import { ownerUnsubscribing } from '../notices/index.ts';
-import { SignInFault } from '../oauth/index.ts';
 import { sessionCookie } from './asker.ts';
 import { wrongMethod } from './faults.ts';
 import { queryOf } from './route.ts';

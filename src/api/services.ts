@@ -2,11 +2,10 @@
 
 import type { Documents } from '../documents/index.ts';
 import type { Fleet } from '../fleet/index.ts';
-import type { Identity } from '../identity/index.ts';
+import type { Identity, SecretKeys, SignInFlow } from '../identity/index.ts';
 import type { Backup, Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { Notices } from '../notices/index.ts';
-import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
 import type { Scanner } from '../scan/index.ts';

@@ -16,11 +16,10 @@ import {
 import { Fleet } from '../fleet/index.ts';
 import { Refusals } from '../gate/index.ts';
 import type { ObservedForge } from '../health/index.ts';
-import { Identity, identityKinds } from '../identity/index.ts';
+import { Identity, identityKinds, sourceKinds } from '../identity/index.ts';
 import { forgeSource, Ledger } from '../ledger/index.ts';
 import { ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
 import { noticeKinds } from '../notices/index.ts';
-import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { endGroupModes, requestKinds } from '../policy/index.ts';
 import type { Logger } from '../service/index.ts';

@@ -10,9 +10,9 @@ import { type Config, guardedNames, type LoadedConfig } from '../config/index.ts
 import { syncDirectory, withDraft } from '../draft.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { keysMissing } from '../health/index.ts';
+import { type SecretKeys, secretKeysOf } from '../identity/index.ts';
 import { type Backup, type Restored, restore } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import { type SecretKeys, secretKeysOf } from '../oauth/index.ts';
 import { openStore } from '../store/index.ts';
 
 /** Only the daemon's own user can use new files; sockets get their modes after they are made. */

@@ -11,9 +11,9 @@ import {
   type UploadSettings,
 } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
+import { synchronizeClaimed } from '../identity/index.ts';
 import { lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
 import { sparingLog } from '../log.ts';
-import { synchronizeClaimed } from '../oauth/index.ts';
 import type { UnaskedRecord } from '../quota/index.ts';
 import * as service from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';

@@ -1,9 +1,9 @@
 /** Types of what the gate is given, and of what its parts give each other. */
 
 import type { IncomingMessage } from 'node:http';
+import type { Claimed } from '../identity/index.ts';
 import type { LargeBlobsLook, Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
-import type { Claimed } from '../oauth/index.ts';
 import type {
   Decision,
   DiskFull,

@@ -1,10 +1,16 @@
 /**
- * Accounts: users and organizations with their profiles, members, tokens with their scopes, and browser
- * sessions.
+ * Accounts: users and organizations with their profiles, members, tokens with their scopes, browser
+ * sessions, and sign-in with OAuth2 and OpenID Connect.
  *
  * All of this is documents, like the policy: plain functions read a snapshot, and change a change set or a
  * transaction. A change takes effect at once, also a revocation. Of tokens and browser secrets only hashes
  * are stored. For every way to sign in, `startSession` creates the session.
+ *
+ * oauth/ has the sources that administrators set, the redirects to the provider and back, the effect of a
+ * sign-in and its claims on the user, and the encrypted client secrets. It shows no text from a provider or a
+ * browser to a user: an error is a code with our own text, and the log has the reason. The effect of claims is
+ * one change, which takes effect as a whole, with one event that names the source. Nothing here knows of HTTP
+ * except addresses and cookies.
  */
 
 export type { Area, Caller } from './caller.ts';
@@ -16,19 +22,42 @@ export {
   type SignIn,
 } from './identity.ts';
 export {
-  byAge,
   identityKinds,
   type LinkDocument,
-  newNumber,
   profileOf,
   type Role,
   roles,
-  type SessionDocument,
   type TokenDocument,
   type Via,
 } from './kinds.ts';
+export type { Claims } from './oauth/claims.ts';
+export { SignInFlow, signOutHref } from './oauth/flow.ts';
+export { issuerOf } from './oauth/issuer.ts';
+export { type SecretKeys, secretKeysOf } from './oauth/keys.ts';
 export {
-  endBrought,
+  clientSecretOf,
+  createSource,
+  deleteSource,
+  editSource,
+  mustBeSource,
+  type NewSource,
+  type SourceDocument,
+  type SourceFields,
+  sourceKinds,
+  sourceShown,
+  sourcesIn,
+  sourcesWithLostSecrets,
+  unknownQuotaGroups,
+  unlink,
+} from './oauth/sources.ts';
+export {
+  type Claimed,
+  draftSource,
+  SignInFault,
+  synchronizeClaimed,
+  tryClaims,
+} from './oauth/synchronization.ts';
+export {
   endSession,
   endSessions,
   type SessionCookie,
@@ -51,10 +80,8 @@ export {
   mustBeOrganization,
   organizationsOf,
   putLink,
-  removeLink,
   removeMember,
   roleIn,
-  setAdministrationBy,
   setMailWanted,
   setMember,
   type UserFields,

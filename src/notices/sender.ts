@@ -1,8 +1,8 @@
 /** Delivers due notices, a few at a time to each place. Repeats failed attempts after growing pauses. */
 
 import type { Documents } from '../documents/index.ts';
+import type { SecretKeys } from '../identity/index.ts';
 import type { Log } from '../log.ts';
-import type { SecretKeys } from '../oauth/index.ts';
 import { isoTime } from '../text.ts';
 import type { NoticePlace } from '../wire/index.ts';
 import {

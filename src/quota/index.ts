@@ -21,7 +21,6 @@ export {
   passesWithout,
   type RefusalRecord,
   type ReservedBytes,
-  type Ruled,
   type RuledAllowed,
   type RuledRefused,
   refusedByDisk,

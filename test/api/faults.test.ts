@@ -14,7 +14,7 @@ import { application } from '../../src/api/application.ts';
 import { route } from '../../src/api/route.ts';
 import type { ApiServices } from '../../src/api/services.ts';
 import { SoftquotaError } from '../../src/errors.ts';
-import { secretKeysOf } from '../../src/oauth/index.ts';
+import { secretKeysOf } from '../../src/identity/index.ts';
 import { served } from '../served.ts';
 import { messageOf, userOf } from './people.ts';
 import { World } from './world.ts';

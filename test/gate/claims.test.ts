@@ -10,7 +10,7 @@ import { type Answer, answerIn, send } from '../api/http.ts';
 import { oddKeys } from '../api/keys.ts';
 import { groupsOf } from '../api/people.ts';
 import { World } from '../api/world.ts';
-import { vectors } from '../oauth/vectors.ts';
+import { vectors } from '../identity/oauth/vectors.ts';
 
 interface Asking {
   readonly world: World;

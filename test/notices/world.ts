@@ -6,7 +6,7 @@
 import type { Test } from 'tap';
 import type { MailSettings, WebhookSettings } from '../../src/config/index.ts';
 import type { SoftquotaError } from '../../src/errors.ts';
-import { createUser, identityKinds } from '../../src/identity/index.ts';
+import { createUser, identityKinds, secretKeysOf } from '../../src/identity/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import {
   type NoticeSettings,
@@ -15,7 +15,6 @@ import {
   type PresentFaults,
   type Summary,
 } from '../../src/notices/index.ts';
-import { secretKeysOf } from '../../src/oauth/index.ts';
 import type { Events } from '../../src/overview/index.ts';
 import { requestKinds } from '../../src/policy/index.ts';
 import { silentLog, walk } from '../ledger/world.ts';

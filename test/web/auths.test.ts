@@ -7,7 +7,7 @@ import { groupsOf } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
 import type { Tab } from '../e2e/browser.ts';
-import { realProvider } from '../oauth/provider.ts';
+import { realProvider } from '../identity/oauth/provider.ts';
 import { oddNames } from './realm.ts';
 import { barriersInAnyLook, isLoaded, reads, readsNoMore, Web } from './world.ts';
 

@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { printable } from '../../src/text.ts';
-import { hostileProvider } from '../oauth/hostile-provider.ts';
-import { SignInWorld } from '../oauth/world.ts';
+import { hostileProvider } from '../identity/oauth/hostile-provider.ts';
+import { SignInWorld } from '../identity/oauth/world.ts';
 import { oddNames } from './realm.ts';
 import { reads, Web } from './world.ts';
 

@@ -6,8 +6,7 @@
 import { z } from 'zod';
 import { FaultList, SoftquotaError } from '../../errors.ts';
 import { given } from '../../given.ts';
-import { type LinkDocument, linksAt, putLink } from '../../identity/index.ts';
-import * as oauth from '../../oauth/index.ts';
+import * as identity from '../../identity/index.ts';
 import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
@@ -21,23 +20,23 @@ const one = `${path}/{id}` as const;
 
 export function authRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, secretKeys: keys, signIn, log, autoCreate } = services;
-  const shown = (document: oauth.SourceDocument): wire.Source => ({
-    ...oauth.sourceShown(document),
-    client_secret_state: secretStates[oauth.clientSecretOf(document, keys).is],
-    unknown_quota_groups: oauth.unknownQuotaGroups(documents.snapshot, document.mapping),
+  const shown = (document: identity.SourceDocument): wire.Source => ({
+    ...identity.sourceShown(document),
+    client_secret_state: secretStates[identity.clientSecretOf(document, keys).is],
+    unknown_quota_groups: identity.unknownQuotaGroups(documents.snapshot, document.mapping),
     redirect_uri: signIn.redirectUri(document.id),
     post_logout_redirect_uri: signIn.postLogoutRedirectUri,
   });
-  const saved = async (document: oauth.SourceDocument) => ({
+  const saved = async (document: identity.SourceDocument) => ({
     ...shown(document),
     warning: document.isActive ? await signIn.trouble(document) : null,
   });
-  const mustBe = ({ id }: { readonly id: string }) => void oauth.mustBeSource(documents.snapshot, id);
+  const mustBe = ({ id }: { readonly id: string }) => void identity.mustBeSource(documents.snapshot, id);
   return [
     route('get', 'listSources', path, {
       summary: 'OAuth2 sources, in the order of creation',
       answer: { status: 200, description: 'Sources', schema: z.array(wire.source) },
-      handle: () => oauth.sourcesIn(documents.snapshot).map(shown),
+      handle: () => identity.sourcesIn(documents.snapshot).map(shown),
     }),
     route('post', 'createSource', path, {
       summary: 'Create an OAuth2 source',
@@ -50,13 +49,13 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: async ({ body }, { change }) => {
         const wanted = wantedSource(body);
         const making = { keys, now: Date.now() };
-        return saved(await change(({ changes }) => oauth.createSource(changes, wanted, making)));
+        return saved(await change(({ changes }) => identity.createSource(changes, wanted, making)));
       },
     }),
     route('get', 'getSource', one, {
       summary: 'One OAuth2 source',
       answer: { status: 200, description: 'The source', schema: wire.source },
-      handle: named => shown(oauth.mustBeSource(documents.snapshot, named.params.id)),
+      handle: named => shown(identity.mustBeSource(documents.snapshot, named.params.id)),
     }),
     route('patch', 'editSource', one, {
       summary: 'Change an OAuth2 source',
@@ -71,7 +70,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         const edit = editIn(named.body);
         const { id } = named.params;
         const making = { keys, now: Date.now() };
-        return saved(await change(transaction => oauth.editSource(transaction, id, edit, making)));
+        return saved(await change(transaction => identity.editSource(transaction, id, edit, making)));
       },
     }),
     route('delete', 'deleteSource', one, {
@@ -80,7 +79,8 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
         'with the same provider uses them.',
       answer: { status: 204, description: 'It is gone' },
-      handle: (named, { change }) => change(transaction => oauth.deleteSource(transaction, named.params.id)),
+      handle: (named, { change }) =>
+        change(transaction => identity.deleteSource(transaction, named.params.id)),
     }),
     route('get', 'listLinks', `${one}/links`, {
       summary: 'The accounts that are linked at the provider of a source, in the order of creation',
@@ -89,8 +89,8 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       mustBe,
       answer: onePage(wire.link),
       handle: async ({ params: { id }, query }, call) => {
-        const { discoveryUrl } = oauth.mustBeSource(documents.snapshot, id);
-        const links = linksAt(documents.snapshot, oauth.issuerOf(discoveryUrl));
+        const { discoveryUrl } = identity.mustBeSource(documents.snapshot, id);
+        const links = identity.linksAt(documents.snapshot, identity.issuerOf(discoveryUrl));
         const page = await tellPage(call, links, byCreation, query);
         return page.map(each => ({
           user: documents.owners.byId(each.owner)?.name ?? '',
@@ -112,8 +112,13 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 204, description: 'The user is linked' },
       handle: async ({ params: { id, user }, body: { subject } }, { change }) => {
         await change(transaction => {
-          const issuer = oauth.issuerOf(oauth.mustBeSource(transaction.changes, id).discoveryUrl);
-          putLink(transaction.changes, transaction.mustBeOwner(user), { issuer, subject }, Date.now());
+          const issuer = identity.issuerOf(identity.mustBeSource(transaction.changes, id).discoveryUrl);
+          identity.putLink(
+            transaction.changes,
+            transaction.mustBeOwner(user),
+            { issuer, subject },
+            Date.now(),
+          );
         });
       },
     }),
@@ -124,7 +129,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         'administrator, ends.',
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { id, user } }, { change }) =>
-        change(transaction => oauth.unlink(transaction, id, user)),
+        change(transaction => identity.unlink(transaction, id, user)),
     }),
     route('post', 'trySourceDraft', `${path}/try`, {
       summary: 'Show what claims would change with a source that is not saved',
@@ -133,8 +138,8 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       body: wire.triedSource,
       answer: { status: 200, description: 'The effect on the user', schema: wire.triedSynchronization },
       handle: ({ body: { source, user, claims } }) => {
-        const draft = oauth.draftSource(documents.snapshot, wantedSource(source), Date.now());
-        return oauth.tryClaims(documents, draft, user ?? null, claims);
+        const draft = identity.draftSource(documents.snapshot, wantedSource(source), Date.now());
+        return identity.tryClaims(documents, draft, user ?? null, claims);
       },
     }),
     route('post', 'trySource', `${one}/try`, {
@@ -145,7 +150,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       mustBe,
       answer: { status: 200, description: 'The effect on the user', schema: wire.triedSynchronization },
       handle: ({ params: { id }, body: { user, claims } }) =>
-        oauth.tryClaims(documents, oauth.mustBeSource(documents.snapshot, id), user ?? null, claims),
+        identity.tryClaims(documents, identity.mustBeSource(documents.snapshot, id), user ?? null, claims),
     }),
     route('post', 'synchronizeUser', `${one}/claims`, {
       summary: "Synchronize a user's quota groups from claims",
@@ -157,9 +162,9 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       mustBe,
       answer: { status: 200, description: 'The effect on the user', schema: wire.synchronization },
       handle: ({ params: { id }, body: { user, claims } }, { caller }) => {
-        const { name: source } = oauth.mustBeSource(documents.snapshot, id);
+        const { name: source } = identity.mustBeSource(documents.snapshot, id);
         const asked = { user, source, claims, isTrial: false };
-        return oauth.synchronizeClaimed({ documents, autoCreate, log }, asked, caller);
+        return identity.synchronizeClaimed({ documents, autoCreate, log }, asked, caller);
       },
     }),
     route('get', 'listSignInSources', '/sign-in/sources', {
@@ -171,14 +176,14 @@ export function authRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-function byCreation(a: LinkDocument, b: LinkDocument): number {
+function byCreation(a: identity.LinkDocument, b: identity.LinkDocument): number {
   return a.createdAt - b.createdAt || a.owner - b.owner;
 }
 
 const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;
 
 /** Throws `invalid` with the faults of the mapping and their places. */
-function wantedSource(body: wire.NewSource): oauth.NewSource {
+function wantedSource(body: wire.NewSource): identity.NewSource {
   const { name, openid_connect_auto_discovery_url: discoveryUrl, client_id: clientId } = body;
   return { ...editIn(body), name, discoveryUrl, clientId };
 }
@@ -187,7 +192,7 @@ function wantedSource(body: wire.NewSource): oauth.NewSource {
  * Converts an edit of a source. Null means unchanged; an empty text removes an optional value. Throws as
  * `wantedSource` does.
  */
-function editIn(body: wire.SourceEdit): Partial<oauth.SourceFields> {
+function editIn(body: wire.SourceEdit): Partial<identity.SourceFields> {
   const mapping = mappingOf(body.quota_group_map);
   const { scopes } = body;
   return {
@@ -223,7 +228,7 @@ function emptyAsNull(fields: Texts): Texts {
 }
 
 /** Returns null if the body has no mapping. Throws `invalid`. */
-function mappingOf(value: unknown): oauth.SourceFields['mapping'] | null {
+function mappingOf(value: unknown): identity.SourceFields['mapping'] | null {
   if (value === undefined || value === null) return null;
   const mapped = wire.mappingIn(value);
   if (mapped.ok) return mapped.mapping;

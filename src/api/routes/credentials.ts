@@ -15,9 +15,9 @@ import {
   profileOf,
   revokeToken,
   roleIn,
+  signOutHref,
   type TokenDocument,
 } from '../../identity/index.ts';
-import { signOutHref } from '../../oauth/index.ts';
 import { isoTime, momentOf, printable } from '../../text.ts';
 import { filterMapInSlices } from '../../turns.ts';
 import { version } from '../../version.ts';

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { secretKeysOf } from '../../src/oauth/index.ts';
+import { secretKeysOf } from '../../../src/identity/index.ts';
 import {
   begunSeconds,
   type PendingLogin,
   PendingSignIns,
   usedOnce,
-} from '../../src/oauth/pending-sign-ins.ts';
-import { mergedClaims } from '../../src/oauth/providers.ts';
+} from '../../../src/identity/oauth/pending-sign-ins.ts';
+import { mergedClaims } from '../../../src/identity/oauth/providers.ts';
 
 const at = Date.parse('2026-11-21T09:00:00Z');
 const keys = secretKeysOf(['k'.repeat(32)]);

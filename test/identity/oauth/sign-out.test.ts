@@ -2,9 +2,9 @@
 
 import t from 'tap';
 import { z } from 'zod';
-import { SoftquotaError } from '../../src/errors.ts';
-import { SignInFlow, secretKeysOf, sourceKinds } from '../../src/oauth/index.ts';
-import { savedSource } from '../../src/wire/index.ts';
+import { SoftquotaError } from '../../../src/errors.ts';
+import { SignInFlow, secretKeysOf, sourceKinds } from '../../../src/identity/index.ts';
+import { savedSource } from '../../../src/wire/index.ts';
 import type { Browser } from './browser.ts';
 import { hostileProvider } from './hostile-provider.ts';
 import { realProvider } from './provider.ts';

@@ -19,4 +19,4 @@ export const vectors = z
       }),
     ),
   })
-  .parse(JSON.parse(readFileSync(new URL('../vectors/oauth_sync.json', import.meta.url), 'utf8')));
+  .parse(JSON.parse(readFileSync(new URL('../../vectors/oauth_sync.json', import.meta.url), 'utf8')));

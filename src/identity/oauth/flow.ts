@@ -8,18 +8,13 @@
  */
 
 import * as openid from 'openid-client';
-import type { Author, Documents, Snapshot } from '../documents/index.ts';
-import { SoftquotaError } from '../errors.ts';
-import {
-  endBrought,
-  endSessions,
-  type SessionCookie,
-  type SessionDocument,
-  startSession,
-} from '../identity/index.ts';
-import type { Log } from '../log.ts';
-import { printable } from '../text.ts';
-import { type OfferedSource, wayBack } from '../wire/index.ts';
+import type { Author, Documents, Snapshot } from '../../documents/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { printable } from '../../text.ts';
+import { type OfferedSource, wayBack } from '../../wire/index.ts';
+import type { SessionDocument } from '../kinds.ts';
+import { endBrought, endSessions, type SessionCookie, startSession } from '../sessions.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, usedOnce } from './pending-sign-ins.ts';

@@ -2,9 +2,9 @@
 
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { savedSource } from '../../src/wire/index.ts';
-import { signInEvents } from '../api/people.ts';
-import { World, type WorldOptions } from '../api/world.ts';
+import { savedSource } from '../../../src/wire/index.ts';
+import { signInEvents } from '../../api/people.ts';
+import { World, type WorldOptions } from '../../api/world.ts';
 import { Browser } from './browser.ts';
 import type { Client } from './issuer.ts';
 

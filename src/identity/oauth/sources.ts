@@ -1,22 +1,15 @@
 /** OAuth2 sources: reads them from documents, and changes them in a transaction. */
 
 import { z } from 'zod';
-import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
-import { FaultList, SoftquotaError } from '../errors.ts';
-import {
-  byAge,
-  editUser,
-  endSessions,
-  linksAt,
-  newNumber,
-  profileOf,
-  removeLink,
-  setAdministrationBy,
-} from '../identity/index.ts';
-import { groupNamed } from '../policy/index.ts';
-import { nameFaults } from '../quota/index.ts';
-import { isoTime, printable } from '../text.ts';
-import { type Mapping, quotaGroupsIn } from '../wire/index.ts';
+import type { ChangeSet, Kind, Snapshot, Transaction } from '../../documents/index.ts';
+import { FaultList, SoftquotaError } from '../../errors.ts';
+import { groupNamed } from '../../policy/index.ts';
+import { nameFaults } from '../../quota/index.ts';
+import { isoTime, printable } from '../../text.ts';
+import { type Mapping, quotaGroupsIn } from '../../wire/index.ts';
+import { byAge, newNumber, profileOf } from '../kinds.ts';
+import { endSessions } from '../sessions.ts';
+import { editUser, linksAt, removeLink, setAdministrationBy } from '../users.ts';
 import { addressFault, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 

@@ -6,7 +6,7 @@
  * since this host's administrator can always use ADMIN_SOCKET.
  */
 
-import { claimKind, quotaGroupsIn, type Synchronization } from '../wire/index.ts';
+import { claimKind, quotaGroupsIn, type Synchronization } from '../../wire/index.ts';
 import type { SourceDocument } from './sources.ts';
 
 /** The claims of a provider: the payload of an ID token, together with those of the userinfo endpoint. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { secretKeysOf } from '../../src/oauth/index.ts';
+import { secretKeysOf } from '../../../src/identity/index.ts';
 
 const old = 'o'.repeat(32);
 const newest = 'n'.repeat(32);

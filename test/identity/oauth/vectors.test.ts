@@ -1,6 +1,6 @@
 import t from 'tap';
-import { synchronize } from '../../src/oauth/claims.ts';
-import { mappingIn } from '../../src/wire/index.ts';
+import { synchronize } from '../../../src/identity/oauth/claims.ts';
+import { mappingIn } from '../../../src/wire/index.ts';
 import { vectors } from './vectors.ts';
 
 for (const one of vectors.cases) {

@@ -6,8 +6,8 @@ import {
   type Claims,
   namesInClaim,
   synchronize,
-} from '../../src/oauth/claims.ts';
-import { mappingIn } from '../../src/wire/index.ts';
+} from '../../../src/identity/oauth/claims.ts';
+import { mappingIn } from '../../../src/wire/index.ts';
 
 const rules: ClaimRules = {
   groupClaim: 'groups',

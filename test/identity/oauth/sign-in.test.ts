@@ -1,8 +1,8 @@
 /** Effects of a sign-in at a real provider on users, groups, administration and sessions. */
 
 import t, { type Test } from 'tap';
-import { groupsOf, messageOf, userOf } from '../api/people.ts';
-import { freePort } from '../e2e/transports.ts';
+import { groupsOf, messageOf, userOf } from '../../api/people.ts';
+import { freePort } from '../../e2e/transports.ts';
 import { Browser } from './browser.ts';
 import { realProvider, type Someone } from './provider.ts';
 import { isBack, type Signed, SignInWorld } from './world.ts';

@@ -8,8 +8,8 @@
 
 import * as openid from 'openid-client';
 import { z } from 'zod';
-import { systemCode } from '../errors.ts';
-import type { SignInFaultCode } from '../wire/index.ts';
+import { systemCode } from '../../errors.ts';
+import type { SignInFaultCode } from '../../wire/index.ts';
 import { type Claims, isObject } from './claims.ts';
 import { boundedFetch, discoveryOf, isSafeAddress, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';

@@ -3,20 +3,22 @@
  * source. Also returns the effect of claims without any change, for trials.
  */
 
-import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
-import { SoftquotaError } from '../errors.ts';
-import * as identity from '../identity/index.ts';
-import type { Log } from '../log.ts';
-import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
-import { nameFault } from '../quota/index.ts';
-import type { OwnerRecord } from '../store/index.ts';
-import { isEmail, printable } from '../text.ts';
+import type { Author, Documents, Snapshot, Transaction } from '../../documents/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { assignedGroups, groupNamed, setGroups } from '../../policy/index.ts';
+import { nameFault } from '../../quota/index.ts';
+import type { OwnerRecord } from '../../store/index.ts';
+import { isEmail, printable } from '../../text.ts';
 import {
   type SignInFaultCode,
   type Synchronization,
   type TriedSynchronization,
   unmappedIn,
-} from '../wire/index.ts';
+} from '../../wire/index.ts';
+import { type LinkDocument, profileOf } from '../kinds.ts';
+import { tokensOf } from '../tokens.ts';
+import { createUser, linkAt, linkOf, putLink, setAdministrationBy } from '../users.ts';
 import { type Administration, administrationBy, type Claims, synchronize, textClaim } from './claims.ts';
 import { issuerOf } from './issuer.ts';
 import {
@@ -174,9 +176,9 @@ export function tryClaims(
   const { snapshot } = documents;
   const issuer = issuerOf(source.discoveryUrl);
   const owner = user === null ? whose(documents, source, claims) : documents.owners.named(user);
-  const link = owner === undefined ? null : identity.linkAt(snapshot, owner.id, issuer);
+  const link = owner === undefined ? null : linkAt(snapshot, owner.id, issuer);
   const standing = {
-    isAdmin: owner !== undefined && identity.profileOf(snapshot, owner.id).isAdmin,
+    isAdmin: owner !== undefined && profileOf(snapshot, owner.id).isAdmin,
     by: link?.administrationBy ?? null,
   };
   return {
@@ -199,9 +201,7 @@ export function draftSource(snapshot: Snapshot, wanted: NewSource, now: number):
 function whose(documents: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
   const subject = textClaim(claims, 'sub');
   const link =
-    subject === null
-      ? null
-      : identity.linkOf(documents.snapshot, { issuer: issuerOf(source.discoveryUrl), subject });
+    subject === null ? null : linkOf(documents.snapshot, { issuer: issuerOf(source.discoveryUrl), subject });
   if (link !== null) return documents.owners.byId(link.owner);
   const name = textClaim(claims, source.usernameClaim);
   return name === null ? undefined : documents.owners.named(name);
@@ -246,7 +246,7 @@ export function logIn(
   now: number,
 ): LoggedIn {
   const who = { issuer: issuerOf(source.discoveryUrl), subject };
-  const known = identity.linkOf(transaction.changes, who);
+  const known = linkOf(transaction.changes, who);
   const knownOwner = known === null ? undefined : transaction.ownerById(known.owner);
   if (known !== null && knownOwner !== undefined)
     return settled(transaction, source, knownOwner, known, claims);
@@ -263,18 +263,18 @@ export function logIn(
   if (there !== undefined && !mayBeTaken(transaction, source, there)) {
     throw new SignInFault('name_taken', `there is an owner ${shown} already; ${link}`);
   }
-  const owner = there ?? identity.createUser(transaction, { name, ...profileIn(claims) });
-  return settled(transaction, source, owner, identity.putLink(transaction.changes, owner, who, now), claims);
+  const owner = there ?? createUser(transaction, { name, ...profileIn(claims) });
+  return settled(transaction, source, owner, putLink(transaction.changes, owner, who, now), claims);
 }
 
 function mayBeTaken({ changes }: Transaction, source: SourceDocument, owner: OwnerRecord): boolean {
   return (
     source.trustUsernames &&
     owner.type === 'user' &&
-    !identity.profileOf(changes, owner.id).isAdmin &&
-    identity.tokensOf(changes, owner.id).length === 0 &&
+    !profileOf(changes, owner.id).isAdmin &&
+    tokensOf(changes, owner.id).length === 0 &&
     // A link would belong to another account of the same provider, which had this name before.
-    identity.linkAt(changes, owner.id, issuerOf(source.discoveryUrl)) === null
+    linkAt(changes, owner.id, issuerOf(source.discoveryUrl)) === null
   );
 }
 
@@ -282,7 +282,7 @@ function settled(
   transaction: Transaction,
   source: SourceDocument,
   owner: OwnerRecord,
-  link: identity.LinkDocument,
+  link: LinkDocument,
   claims: Claims,
 ): LoggedIn {
   const done = applyClaims(transaction, source, owner, claims);
@@ -295,15 +295,15 @@ function settled(
 function applyAdministration(
   transaction: Transaction,
   source: SourceDocument,
-  link: identity.LinkDocument,
+  link: LinkDocument,
   claims: Claims,
 ): Administration {
   const { changes } = transaction;
-  const { isAdmin } = identity.profileOf(changes, link.owner);
+  const { isAdmin } = profileOf(changes, link.owner);
   const found = administrationBy(source, claims, { isAdmin, by: link.administrationBy });
   if (found === 'unchanged') return found;
   setAdministrator(transaction, link.owner, found === 'given');
-  identity.setAdministrationBy(changes, link, found === 'given' ? source.id : null);
+  setAdministrationBy(changes, link, found === 'given' ? source.id : null);
   return found;
 }
 
