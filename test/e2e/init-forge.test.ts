@@ -7,12 +7,13 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
+import type { InitReport } from '../../src/commands/init-report.ts';
 import { write } from '../doctor/folder.ts';
 import { dataArchive, type Engine, expectedOf, type RunSql, writeSqlite } from '../forge/fixture.ts';
 import { gitlabExpected, makeHashedTree, openGitlab } from '../forge/gitlab-world.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ask } from './ask.ts';
-import { type InitReport, init as initIn, ready, start, toldBy } from './init-world.ts';
+import { init as initIn, ready, start, toldBy } from './init-world.ts';
 import { must } from './run.ts';
 
 t.setTimeout(300_000);
