@@ -13,9 +13,9 @@ import { withWorker } from './with-worker.ts';
 
 const push = (clone: Clone, ...refs: readonly string[]) => clone.push(['--force', ...refs]);
 
-async function open(t: Test, quota: Readonly<Record<string, string>> = {}) {
+async function open(t: Test) {
   const server = await Server.open(t, {
-    ini: { quota: { GARBAGE: 'forgive', ...quota }, 'quota.default': { TOTAL: '3M' } },
+    ini: { quota: { GARBAGE: 'forgive' }, 'quota.default': { TOTAL: '3M' } },
     repositories: ['alice/one'],
   });
   const clone = await server.filled('alice/one', 2000);
@@ -117,22 +117,6 @@ t.test('a refused owner deletes a branch, and the next push passes, without an a
   t.same(await check(server, 'alice'), before, 'after a restart');
   await server.reload({ quota: { GARBAGE: 'bill' } });
   await checkIs(server, ({ allowed, garbage: now }) => !allowed && now === undefined);
-});
-
-t.test('no more is forgiven than GARBAGE_MOST, and the text says so', async t => {
-  const { server, clone } = await open(t, { GARBAGE_MOST: '1M' });
-  await withWorker(t, server, { run: 'measure' });
-  t.equal((await push(clone, ':big')).code, 0);
-  const answer = await checkIs(server, ({ garbage }) => garbage !== undefined);
-  t.match(answer, { allowed: false, garbage: { most: 1_000_000 } });
-  t.equal(garbageIn(answer).stored - garbageIn(answer).billed, 1_000_000);
-  const { stderr } = await push(clone, 'main');
-  const text = stderr.replaceAll(/\s*\nremote: /g, ' ');
-  t.match(text, /1 MB more do not count, of 2 MB that no branch or tag reaches\./);
-  t.match(text, /push a smaller history with --force; this frees space at the server's next garbage/);
-  await clone.git('checkout', '-q', '--orphan', 'fresh', 'main');
-  await clone.git('commit', '-q', '-m', 'fresh');
-  t.equal((await push(clone, 'fresh:main', ':other')).code, 0, 'a smaller history passes');
 });
 
 t.test('a fork by hard links is forgiven what its parent has deleted, and loses it alone', async t => {
