@@ -1,9 +1,7 @@
 /** The API of a running daemon over HTTP: where it is, and who may use it. */
 
-import { z } from 'zod';
+import { createdToken } from '../../src/wire/index.ts';
 import type { Server } from './server.ts';
-
-const createdToken = z.object({ sha1: z.string() });
 
 /** Address that the daemon serves HTTP at; ends with a slash. */
 export async function addressOf({ daemon }: Server): Promise<string> {
@@ -21,14 +19,14 @@ export async function account(
   username: string,
   { isAdmin = false, scopes = ['all'] }: AccountOptions = {},
 ): Promise<string> {
-  await create(server, '/api/v1/admin/users', { username, is_admin: isAdmin });
+  await server.admin('/admin/users', { body: { username, is_admin: isAdmin } });
   return tokenOf(server, username, scopes);
 }
 
 /** One more token of a user's. */
 export async function tokenOf(server: Server, username: string, scopes: readonly string[]): Promise<string> {
-  const path = `/api/v1/users/${encodeURIComponent(username)}/tokens`;
-  const created = await create(server, path, { name: `a token for ${scopes.join(', ')}`, scopes });
+  const body = { name: `a token for ${scopes.join(', ')}`, scopes };
+  const created = await server.admin(`/users/${encodeURIComponent(username)}/tokens`, { body });
   return createdToken.parse(created).sha1;
 }
 
@@ -38,10 +36,4 @@ export async function statusWith(server: Server, token: string, path: string): P
   const { status, body } = await fetch(address, { headers: { Authorization: `token ${token}` } });
   await body?.cancel();
   return status;
-}
-
-async function create(server: Server, path: string, body: object): Promise<unknown> {
-  const { status, text } = await server.ask('admin', path, { body });
-  if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);
-  return JSON.parse(text);
 }
