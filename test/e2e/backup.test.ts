@@ -4,7 +4,6 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'nod
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
-import { mountSmall } from '../faults/small-disk.ts';
 import { account, addressOf, statusWith } from './accounts.ts';
 import { until } from './ask.ts';
 import { Server } from './server.ts';
@@ -99,19 +98,4 @@ t.test('after a lost DATA_PATH a restore gives the same usage, decisions and tok
   await server.start();
   await server.scan();
   t.strictSame(await all(), before, 'to the second at which the grace ends');
-});
-
-t.test('a backup onto a full disk leaves the older one', async t => {
-  const server = await Server.open(t);
-  const small = join(server.folder, 'small');
-  await mkdir(small);
-  await mountSmall(t, small, '64k');
-  const file = join(small, 'saved.json');
-  await writeFile(file, 'an older one');
-  for (let n = 0; n < 150; n++) {
-    await server.admin('/admin/users', { body: { username: `${n}`.padStart(250, 'u') } });
-  }
-  t.match(await server.softquota(['backup', file]), { stderr: /saved\.json: ENOSPC/ });
-  t.equal(await readFile(file, 'utf8'), 'an older one');
-  t.strictSame(await readdir(small), ['saved.json']);
 });

@@ -17,7 +17,6 @@ import { until } from './ask.ts';
 import { wordsOf } from './commands.ts';
 import { launcher } from './daemon.ts';
 import { fleetHost } from './fleet-hosts.ts';
-import { Gitolite } from './gitolite.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { askForMore, inAnHour } from './space-requests.ts';
@@ -171,14 +170,7 @@ t.test('every command prints keys in snake_case, and ends with 74 where standard
     await mustNotFit(t, await prepare(line), line);
 });
 
-t.test('the hooks of gitolite are told in snake_case, too', async t => {
-  const server = await Server.open(t, { started: false });
-  const { home } = await Gitolite.open(t, server);
-  for (const command of ['install', 'status', 'remove'])
-    await mustBeSnake(t, server, `hooks ${command} --gitolite ${home} --json`);
-});
-
-t.test('a backup of which the disk took a part is not called saved', async t => {
+t.test('a backup of which the disk took a part is not called saved, and an older one stays', async t => {
   const server = await Server.open(t);
   const small = join(server.folder, 'small');
   await mkdir(small);
@@ -187,7 +179,8 @@ t.test('a backup of which the disk took a part is not called saved', async t => 
   for (let n = 0; n < 40; n += 1) {
     await server.admin('/admin/users', { body: { username: `${n}`.padStart(250, 'u') } });
   }
-  const ballast = Buffer.alloc(1024 * 1024 - 2 * 4096);
+  const older = await server.file('small/older.json', 'an older one');
+  const ballast = Buffer.alloc(1024 * 1024 - 3 * 4096);
   await writeFile(join(small, 'ballast'), ballast);
   const saved = join(small, 'saved.json');
   for (const line of ['backup -', 'usage --json', 'user list --json']) {
@@ -197,6 +190,9 @@ t.test('a backup of which the disk took a part is not called saved', async t => 
     t.equal(code, 74, line);
     t.equal(stderr, 'softquota: standard output cannot be written: no space left on device (ENOSPC)\n');
   }
+  t.match(await server.softquota(['backup', older]), { code: 74, stderr: /older\.json: ENOSPC/ });
+  t.equal(await readFile(older, 'utf8'), 'an older one');
+  t.strictSame((await readdir(small)).sort(), ['ballast', 'older.json', 'saved.json']);
 });
 
 t.test('a reader that goes away is told nothing, unless what is lost cannot be had again', async t => {
