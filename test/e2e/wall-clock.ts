@@ -13,7 +13,6 @@ export class WallClock {
   /** The environment for the daemon. */
   readonly env: Readonly<Record<string, string>>;
   readonly #file: string;
-  #offsetMs = 0;
 
   private constructor(file: string, library: string) {
     this.#file = file;
@@ -36,15 +35,9 @@ export class WallClock {
     return clock;
   }
 
-  /** Milliseconds since 1970, as the daemon sees them. */
-  get now(): number {
-    return Date.now() + this.#offsetMs;
-  }
-
   /** Sets it to a moment, in milliseconds since 1970 or as ISO 8601, or to less than a second behind it. */
   async set(to: number | string): Promise<void> {
     const seconds = Math.ceil((new Date(to).getTime() - Date.now()) / 1000);
-    this.#offsetMs = seconds * 1000;
     await this.setBy(seconds < 0 ? String(seconds) : `+${seconds}`);
   }
 
