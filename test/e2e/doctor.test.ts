@@ -159,18 +159,6 @@ const daemonFaults: readonly Fault[] = [
     names: ini,
   },
   {
-    what: 'anybody can read a secret',
-    break: `printf '[store]\\nHOST = redis://:not-for-everybody@127.0.0.1\\n' >>${ini} && systemctl restart softquota`,
-    found: ['exposed'],
-    names: ini,
-  },
-  {
-    what: 'anybody can read the secret of a webhook',
-    break: `sed -i '/^.store.$/,$d' ${ini} && chmod o+r ${ini} && printf '[webhook.chat]\\nURL = https://chat.example/\\nSECRET = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\\n' >>${ini} && systemctl restart softquota`,
-    found: ['exposed'],
-    names: ini,
-  },
-  {
     what: 'the configuration has a fault',
     break: `echo 'COLOUR = blue' >>${ini}`,
     found: ['config'],
@@ -204,14 +192,6 @@ const daemonFaults: readonly Fault[] = [
     break: `sed -i 's/{repo}.git/{repo}.repository/' ${ini} && systemctl reload softquota`,
     found: ['unknown_repository'],
     names: `${app}: has the hooks`,
-  },
-  {
-    what: 'a storage root is not mounted',
-    break: 'mv /srv/git /srv/away && softquota scan',
-    found: ['root_away'],
-    ready: false,
-    names: '/srv/git',
-    byHand: { says: /^mount the file system/, does: 'mv /srv/away /srv/git && softquota scan' },
   },
   {
     what: 'an owner has no name that can be one',
