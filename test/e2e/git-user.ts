@@ -10,27 +10,25 @@ import { launcher } from './daemon.ts';
 import { plainEnvironment, type Run, run } from './run.ts';
 import { type Ini, Server } from './server.ts';
 
-const isRoot = process.getuid?.() === 0;
 /** Number of the owner of the repositories; no user of the system. */
-export const uid = isRoot ? 42_424 : (process.getuid?.() ?? 0);
+export const uid = 42_424;
 
 /** A server whose repositories, and a folder `clones`, belong to that user, who may reach its sockets. */
 export async function openForGitUser(t: Test, ini: Ini): Promise<Server> {
   const server = await Server.open(t, {
     ini: { ...ini, server: { TRUSTED_MODE: '0660', SOCKET_MODE: '0660' } },
   });
-  if (isRoot) for (const place of [server.folder, join(server.folder, 'data')]) await chmod(place, 0o711);
+  for (const place of [server.folder, join(server.folder, 'data')]) await chmod(place, 0o711);
   await admitGitUser(server);
   for (const name of ['git', 'clones']) {
     await mkdir(join(server.folder, name), { recursive: true });
-    if (isRoot) await chown(join(server.folder, name), uid, uid);
+    await chown(join(server.folder, name), uid, uid);
   }
   return server;
 }
 
 /** After each start of the daemon. */
 export async function admitGitUser(server: Server): Promise<void> {
-  if (!isRoot) return;
   for (const name of ['gate', 'trusted'] as const) await chown(server.socket(name), 0, uid);
 }
 
@@ -41,8 +39,9 @@ export function gitAs(cwd: string, ...args: readonly string[]): Promise<Run> {
 }
 
 /** Command that runs a program as another user, its command line following; only root can. */
-export const asUser = (id: number, group = id): readonly string[] =>
-  isRoot ? ['setpriv', '--reuid', String(id), '--regid', String(group), '--clear-groups', '--'] : [];
+export const asUser = (id: number, group = id): readonly string[] => [
+  ...['setpriv', `--reuid=${id}`, `--regid=${group}`, '--clear-groups', '--'],
+];
 
 function asGitUser(command: string, args: readonly string[]): readonly [string, readonly string[]] {
   const [first = command, ...others] = [...asUser(uid), command, ...args];

@@ -30,15 +30,14 @@ t.test('health is 0 while the gate answers, with --ready while its answers can b
 t.test('a unit that nothing can be read of is told by scan, /readyz, doctor and its owner', async t => {
   const server = await Server.open(t, { started: false });
   const unit = await server.repository('alice/app');
-  await server.repository('bob/app');
   await must('chown', ['-R', '65534:65534', server.folder]);
   // Its names are known, and so it is a repository; but they cannot be listed.
   await must('chown', ['root', unit]);
   await must('chmod', ['711', unit]);
   await server.start({ through: ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] });
   const readyz = async () => JSON.parse((await server.ask('gate', '/readyz')).text);
-  const isPartial = async (owner: string) =>
-    JSON.parse((await server.ask('trusted', `/v1/usage?owner=${owner}`)).text).partial;
+  const isPartial = async () =>
+    JSON.parse((await server.ask('trusted', '/v1/usage?owner=alice')).text).partial;
 
   t.match(await server.softquota('scan'), { code: 1, stdout: /\n1 unit could not be measured at all, / });
   t.match(await readyz(), {
@@ -49,12 +48,12 @@ t.test('a unit that nothing can be read of is told by scan, /readyz, doctor and 
     code: 1,
     stdout: new RegExp(`wrong \\(unread\\): ${unit}: EACCES`),
   });
-  t.strictSame([await isPartial('alice'), await isPartial('bob')], [true, false]);
+  t.equal(await isPartial(), true);
 
   await must('chmod', ['755', unit]);
   t.match(await server.softquota('scan'), { code: 0 });
   t.match(await readyz(), { notes: [] });
-  t.equal(await isPartial('alice'), false);
+  t.equal(await isPartial(), false);
 });
 
 t.test('what GitLab makes later is waited for, and counts within five seconds when it comes', async t => {
