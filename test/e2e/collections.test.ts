@@ -1,6 +1,6 @@
 /**
  * The worker collects garbage while many push into the same repositories, and nothing is lost. In the long
- * run 50 push for ten minutes.
+ * run 50 push for three minutes.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -19,7 +19,7 @@ import type { Server } from './server.ts';
 t.setTimeout(3_600_000);
 
 const pushers = isLong ? 50 : 6;
-const pushingMs = isLong ? 600_000 : 1500;
+const pushingMs = isLong ? 180_000 : 1500;
 const names = ['alice/one', 'alice/two', 'alice/three'];
 
 async function git(cwd: string, ...args: readonly string[]): Promise<string> {

@@ -191,13 +191,6 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
     });
     t.match(refused, { code: 126, stderr: /read-all: Operation not permitted/ });
   });
-
-  await t.test('the hooks are put into the repositories as the manual says', async t => {
-    const script = `${prepare} && softquota hooks install /srv/git && softquota hooks status /srv/git`;
-    const installed = await stage.run(`mkdir -p /run/softquota && ${script}`);
-    t.equal(installed.code, 0, installed.stdout + installed.stderr);
-    t.ok((await text('docs/docker.md')).includes('softquota hooks install /srv/git'));
-  });
 });
 
 t.test('compose gives paths that are the same inside and outside, to be read only', async t => {

@@ -57,9 +57,8 @@ t.test('three hosts add up, rules are in force on all, and one counts until it i
     const others = servers.filter(server => server !== on);
     lags.push(...(await Promise.all(others.map(server => mayPushIs(server, 'alice', limit === -1)))));
   }
-  lags.sort((a, b) => a - b);
-  t.ok(Math.max(...lags) < 2000, `the slowest of ${lags.length}: ${lags.at(-1)?.toFixed(0)} ms`);
-  t.comment(`lag of a change: median ${lags[lags.length / 2]?.toFixed(0)} ms`);
+  const slowest = Math.max(...lags);
+  t.ok(slowest < 2000, `the slowest of ${lags.length}: ${slowest.toFixed(0)} ms`);
 
   for (const [line, code, stderr] of [
     ['host forget two', 1, /two/],
