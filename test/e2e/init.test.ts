@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
 import { ownerRow } from '../../src/wire/index.ts';
-import { layouts, makeTree, repository, sizesOf, totalsOf } from '../doctor/survey/world.ts';
-import { isLong, some } from '../run-length.ts';
+import { makeTree, repository, totalsOf } from '../doctor/survey/world.ts';
+import { isLong } from '../run-length.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ask } from './ask.ts';
 import { asNobody, softquota } from './commands.ts';
@@ -39,44 +39,37 @@ const inOrder = (totals: ReadonlyMap<string | null, number>) =>
 
 const owners = isLong ? 200 : 20;
 
-for (const layout of some(layouts, 6)) {
-  t.test(`${owners} owners of ${layout} are measured to the byte, and none is refused`, async t => {
-    const folder = temporaryFolder(t);
-    await mkdir(join(folder, 'tree'));
-    await mkdir(join(folder, 'here'));
-    const here = join(folder, 'here');
-    const tree = makeTree(layout, join(folder, 'tree'), owners);
-    const totals = totalsOf(tree);
-    const expected = inOrder(totals);
-    const told = await toldBy(here, tree.given);
-    t.match(told, { layout, owners: expected.length, config: join(here, 'app.ini') });
-    const bySize = expected.toSorted(([, a], [, b]) => b - a);
-    t.strictSame(
-      told.largest.map(({ name, total }) => [name, total]),
-      bySize.slice(0, 10),
-    );
-    t.strictSame(
-      told.proposal.refused.map(({ name, used }) => [name, used]),
-      bySize.filter(([, total]) => total > told.proposal.bytes),
-    );
-    t.equal(told.unattributed.repositories, [...tree.owners.values()].filter(owner => owner === null).length);
-    t.strictSame(
-      new Map(told.unattributed.stores.map(({ path, bytes }) => [path, bytes])),
-      sizesOf(tree.stores),
-    );
-    t.match(await softquota(['serve', '--check-config'], { cwd: here }), { code: 0, stderr: '' });
+t.test(`${owners} owners are measured to the byte, and none is refused`, async t => {
+  const folder = temporaryFolder(t);
+  await mkdir(join(folder, 'tree'));
+  await mkdir(join(folder, 'here'));
+  const here = join(folder, 'here');
+  const tree = makeTree('owners', join(folder, 'tree'), owners);
+  const totals = totalsOf(tree);
+  const expected = inOrder(totals);
+  const told = await toldBy(here, tree.given);
+  t.match(told, { layout: 'owners', owners: expected.length, config: join(here, 'app.ini') });
+  const bySize = expected.toSorted(([, a], [, b]) => b - a);
+  t.strictSame(
+    told.largest.map(({ name, total }) => [name, total]),
+    bySize.slice(0, 10),
+  );
+  t.strictSame(
+    told.proposal.refused.map(({ name, used }) => [name, used]),
+    bySize.filter(([, total]) => total > told.proposal.bytes),
+  );
+  t.match(await softquota(['serve', '--check-config'], { cwd: here }), { code: 0, stderr: '' });
 
-    // Measuring is impossible from here on: all figures come from init.
-    await rename(tree.root, `${tree.root}.away`);
-    await start(t, here, { SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL: '1' });
-    t.strictSame(inOrder(await usage(here)), expected);
-    const [largest = ['']] = bySize;
-    const query = new URLSearchParams({ owner: String(largest[0]), subject: 'size:repos:private' });
-    const { status, text } = await ask(join(here, 'data/gate.sock'), `/v1/check?${query}`);
-    t.equal(status, 200);
-    t.match(JSON.parse(text), { allowed: true, would_refuse: true, mode: 'report' });
-  });
-}
+  // Measuring is impossible from here on: all figures come from init.
+  await rename(tree.root, `${tree.root}.away`);
+  await start(t, here, { SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL: '1' });
+  t.strictSame(inOrder(await usage(here)), expected);
+  const [largest = ['']] = bySize;
+  const query = new URLSearchParams({ owner: String(largest[0]), subject: 'size:repos:private' });
+  const { status, text } = await ask(join(here, 'data/gate.sock'), `/v1/check?${query}`);
+  t.equal(status, 200);
+  t.match(JSON.parse(text), { allowed: true, would_refuse: true, mode: 'report' });
+});
 
 t.test('what init prints can be copied: look, install the hooks, enforce', async t => {
   const folder = temporaryFolder(t);
@@ -138,14 +131,11 @@ t.test('people read what was found, who is large, whom a limit would refuse, who
 
 t.test('all owners over a given limit are counted, and twenty are named', async t => {
   const folder = temporaryFolder(t);
-  const tree = makeTree('owners', join(folder, 'tree'), 1001);
+  const tree = makeTree('owners', join(folder, 'tree'), 22);
   const { code, stdout } = await init(folder, tree.given, '--total', '1');
   t.equal(code, 0);
-  t.match(
-    stdout,
-    /TOTAL = 1 B \(1,001 of 1,001 owners are over it today: (?:\S+ \(\S+ k?B\),? ){20}and 981 more\)/,
-  );
-  t.match(await readFile(join(folder, 'app.ini'), 'utf8'), /1001 owners were over it/);
+  t.match(stdout, /TOTAL = 1 B \(22 of 22 owners are over it today: (?:\S+ \(\S+ k?B\),? ){20}and 2 more\)/);
+  t.match(await readFile(join(folder, 'app.ini'), 'utf8'), /22 owners were over it/);
 });
 
 /** The rows of the table that says who is billed, by their first columns; the last one is the sum. */
@@ -167,10 +157,6 @@ async function du(directory: string): Promise<number> {
 }
 
 const trees = {
-  'one account for all': (root: string) => {
-    for (const name of ['app', 'site', 'tools']) repository(join(root, `${name}.git`), name.length * 1000);
-    return [['git', 3]] as const;
-  },
   'two templates for one path': (root: string) => {
     for (const name of ['alice', 'bob', 'carol']) {
       repository(join(root, name, 'app.git'), name.length * 1000, { 'lfs/objects/aa/bb/aabb': 'large' });
@@ -272,14 +258,6 @@ t.test('a configuration that exists is never touched, and nothing is made that d
     stderr: /exists/,
   });
 
-  t.match(await init(folder, join(folder, 'nothing'), '--config', 'a.ini'), {
-    code: 2,
-  });
-  await mkdir(join(folder, 'empty'));
-  t.match(await init(folder, join(folder, 'empty'), '--config', 'a.ini'), {
-    code: 1,
-    stderr: /no bare repository/,
-  });
   const deep = join(folder, 'd'.repeat(90), 'app.ini');
   t.match(await init(folder, given, '--config', deep), {
     code: 2,
@@ -289,7 +267,7 @@ t.test('a configuration that exists is never touched, and nothing is made that d
     code: 74,
     stderr: /cannot be created/,
   });
-  t.match(await run('ls', ['-A', folder]), { stdout: 'app.ini\nempty\nlink.ini\ntree\n' });
+  t.match(await run('ls', ['-A', folder]), { stdout: 'app.ini\nlink.ini\ntree\n' });
 });
 
 t.test('where a daemon runs with these data already, init says so and leaves it alone', async t => {
