@@ -6,7 +6,6 @@
  * directory in both: every file of the bundle is directly in dist/.
  */
 
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -35,11 +34,6 @@ const isSource = import.meta.url.endsWith('.ts');
 export const templatesDirectory = fileURLToPath(
   new URL(isSource ? 'src/notices/templates' : 'dist/templates', packageDirectory),
 );
-
-/** Returns true in a checkout, where commands run as `npx softquota`; false in an installed package. */
-export function isCheckout(): boolean {
-  return existsSync(new URL('tsconfig.json', packageDirectory));
-}
 
 /** The name of an entry's bundled file, without its ending. */
 export function bundledName(entry: Entry): string {

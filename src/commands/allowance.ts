@@ -25,7 +25,7 @@ const untilOptions = [
 
 const idHelp = 'the request, as softquota request list shows it';
 
-export const addRequest = resource('request', {
+const addRequest = resource('request', {
   summary: 'requests for more space',
   description:
     'Shows and answers the requests of owners for more space. A granted request is an allowance: extra ' +
@@ -91,7 +91,7 @@ export const addRequest = resource('request', {
 
 const ownerHelp = 'the name of a user or an organization';
 
-export const addAllowance = resource('allowance', {
+const addAllowance = resource('allowance', {
   summary: 'extra bytes for a limited time',
   description:
     'Shows, gives and ends allowances: extra bytes for a user or an organization, on top of each limit above ' +
@@ -153,3 +153,5 @@ function untilOf(options: UntilOptions): string | undefined {
 }
 
 const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
+
+export const allowanceCommands = { request: addRequest, allowance: addAllowance };

@@ -14,7 +14,7 @@ import { formatTime } from './output.ts';
 import { clientFrom, configFrom, loadedFrom } from './settings.ts';
 import { printKept, tell } from './streams.ts';
 
-export const addBackup = apiCommand<never>('backup <file>', {
+const addBackup = apiCommand<never>('backup <file>', {
   summary: 'back up owners, policy and events',
   description:
     'Saves everything that cannot be measured again: owners, policy, events, and the units that programs reported. ' +
@@ -46,7 +46,7 @@ function filesBeside({ config, given }: LoadedConfig): readonly string[] {
   return [...files].filter(path => path !== null).filter(path => existsSync(path));
 }
 
-export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, { replace?: boolean }>(
+const addRestore = apiCommand<{ backup: Backup; restored: Restored }, { replace?: boolean }>(
   'restore <file>',
   {
     summary: 'restore a backup into the store',
@@ -88,3 +88,5 @@ function partsOf(owners: number, policy: number, units: number): string {
     counted(units, 'reported unit', 'reported units'),
   ].join(', ');
 }
+
+export const backupCommands = { backup: addBackup, restore: addRestore };

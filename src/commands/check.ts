@@ -28,7 +28,7 @@ interface Answer {
   readonly partial: boolean;
 }
 
-export const addCheck = apiCommand<readonly Answer[], CheckOptions>('check <owner-or-path>', {
+const addCheck = apiCommand<readonly Answer[], CheckOptions>('check <owner-or-path>', {
   summary: 'ask whether an owner may add data',
   description:
     'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind. ' +
@@ -92,7 +92,7 @@ const health = z.object({ status: z.string(), reasons: z.array(z.string()) });
 
 type Health = z.infer<typeof health>;
 
-export const addHealth = apiCommand<Health, HealthOptions>('health', {
+const addHealth = apiCommand<Health, HealthOptions>('health', {
   summary: 'check whether the daemon answers',
   description:
     'Asks the gate for its health, as a supervisor or a container does. A daemon that answers is alive, even ' +
@@ -116,3 +116,5 @@ async function healthOf(options: HealthOptions): Promise<Health> {
     throw error;
   }
 }
+
+export const gateCommands = { check: addCheck, health: addHealth };

@@ -15,7 +15,7 @@ import { runJob } from './job.ts';
 import type { Texts } from './output.ts';
 import { type ConfigOption, clientFrom, whereIs } from './settings.ts';
 
-export const addDoctor = apiCommand<Examination>('doctor', {
+const addDoctor = apiCommand<Examination>('doctor', {
   summary: 'find problems of this installation',
   description:
     'Checks everything that a push needs, and shows each problem with its fix: you can run the command below a ' +
@@ -75,7 +75,7 @@ const mostNamed = 5;
 const mostDisks = 3;
 const doctorMs = 15_000;
 
-export const addState = apiCommand<State>(null, {
+const addState = apiCommand<State>(null, {
   summary: 'print the state',
   config: null,
   find: async options => {
@@ -159,3 +159,5 @@ function verdict(findings: readonly Finding[]): string {
   const codes = [...new Set(wrong.map(({ code }) => code))].slice(0, mostNamed).join(', ');
   return `${counted(wrong.length, 'problem', 'problems')} (${codes}); softquota doctor shows how to fix them`;
 }
+
+export const doctorCommands = { doctor: addDoctor, state: addState };

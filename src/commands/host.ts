@@ -12,7 +12,7 @@ import { confirmed, print } from './streams.ts';
 
 const hosts = '/admin/quota/hosts';
 
-export const addHost = resource('host', {
+const addHost = resource('host', {
   summary: 'hosts that share the quota',
   description: 'Shows and removes the hosts that share a quota. These hosts have the same [store] HOST.',
   commands: [
@@ -66,7 +66,7 @@ interface RepairOptions {
   readonly yes?: boolean;
 }
 
-export const addStore = resource('store', {
+const addStore = resource('store', {
   summary: 'the store that several hosts share',
   description: 'Repairs the store that several hosts share. See docs/redis.md.',
   commands: [
@@ -110,3 +110,5 @@ async function repair({
   );
   return exitCodes.done;
 }
+
+export const fleetCommands = { host: addHost, store: addStore };

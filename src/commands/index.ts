@@ -1,5 +1,6 @@
 /**
- * The command line: one file a command, clients of the daemon's sockets except `serve`.
+ * The command line: clients of the daemon's sockets except `serve`, a file for each command or for some that
+ * belong together.
  *
  * docs/commands.md is generated from their help.
  */
@@ -19,43 +20,43 @@ const exitStatuses =
 /** In the order of the help: the most used ones of each group first. */
 const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
   'Look at usage and events:': {
-    usage: async () => (await import('./usage.ts')).addUsage,
-    why: async () => (await import('./why.ts')).addWhy,
+    usage: async () => (await import('./usage.ts')).usageCommands.usage,
+    why: async () => (await import('./why.ts')).spaceCommands.why,
     events: async () => (await import('./events.ts')).addEvents,
-    history: async () => (await import('./usage.ts')).addHistory,
+    history: async () => (await import('./usage.ts')).usageCommands.history,
   },
   'Decide who may store more:': {
-    check: async () => (await import('./check.ts')).addCheck,
-    explain: async () => (await import('./usage.ts')).addExplain,
-    request: async () => (await import('./allowance.ts')).addRequest,
-    allowance: async () => (await import('./allowance.ts')).addAllowance,
+    check: async () => (await import('./check.ts')).gateCommands.check,
+    explain: async () => (await import('./usage.ts')).usageCommands.explain,
+    request: async () => (await import('./allowance.ts')).allowanceCommands.request,
+    allowance: async () => (await import('./allowance.ts')).allowanceCommands.allowance,
   },
   'Set limits, users and access:': {
     rule: async () => (await import('./rule.ts')).addRule,
-    group: async () => (await import('./rule.ts')).addGroup,
-    user: async () => (await import('./user.ts')).addUser,
+    group: async () => (await import('./group.ts')).addGroup,
+    user: async () => (await import('./user.ts')).userCommands.user,
     policy: async () => (await import('./policy.ts')).addPolicy,
-    member: async () => (await import('./user.ts')).addMemberCommand,
-    token: async () => (await import('./token.ts')).addToken,
-    'sign-in-link': async () => (await import('./token.ts')).addSignInLink,
+    member: async () => (await import('./user.ts')).userCommands.member,
+    token: async () => (await import('./token.ts')).accessCommands.token,
+    'sign-in-link': async () => (await import('./token.ts')).accessCommands['sign-in-link'],
     auth: async () => (await import('./auth.ts')).addAuth,
   },
   'Operate the server:': {
-    doctor: async () => (await import('./doctor.ts')).addDoctor,
+    doctor: async () => (await import('./doctor.ts')).doctorCommands.doctor,
     scan: async () => (await import('./scan.ts')).addScan,
-    reclaim: async () => (await import('./why.ts')).addReclaim,
-    backup: async () => (await import('./backup.ts')).addBackup,
-    restore: async () => (await import('./backup.ts')).addRestore,
+    reclaim: async () => (await import('./why.ts')).spaceCommands.reclaim,
+    backup: async () => (await import('./backup.ts')).backupCommands.backup,
+    restore: async () => (await import('./backup.ts')).backupCommands.restore,
     notices: async () => (await import('./notices.ts')).addNotices,
-    health: async () => (await import('./check.ts')).addHealth,
-    host: async () => (await import('./host.ts')).addHost,
-    store: async () => (await import('./host.ts')).addStore,
+    health: async () => (await import('./check.ts')).gateCommands.health,
+    host: async () => (await import('./host.ts')).fleetCommands.host,
+    store: async () => (await import('./host.ts')).fleetCommands.store,
   },
   'Install and run:': {
     init: async () => (await import('./init.ts')).addInit,
     hooks: async () => (await import('./hooks.ts')).addHooks,
-    serve: async () => (await import('./serve.ts')).addServe,
-    worker: async () => (await import('./serve.ts')).addWorker,
+    serve: async () => (await import('./serve.ts')).serviceCommands.serve,
+    worker: async () => (await import('./serve.ts')).serviceCommands.worker,
     'receive-pack': async () => (await import('./receive-pack.ts')).addReceivePack,
     playground: async () => (await import('./playground.ts')).addPlayground,
   },
@@ -121,7 +122,8 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
     .exitOverride();
   withConfigOption(program);
   const wanted = commandIn(args) ?? '';
-  if (wanted === '' || wanted.startsWith('-')) (await import('./doctor.ts')).addState(program, exit);
+  if (wanted === '' || wanted.startsWith('-'))
+    (await import('./doctor.ts')).doctorCommands.state(program, exit);
   else refuseEarlyJson(program, wanted);
   await addCommands(program, exit, wanted);
   program.helpCommand('help [command]', 'print the help of a command');

@@ -1,16 +1,9 @@
 /** Limits and subjects, as people type and read them. */
 
-import { duration, graceMost, nearest, percentages } from '../config/index.ts';
+import { duration, nearest } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
-import {
-  isSubject,
-  type RuleMode,
-  type RuleScope,
-  type RuleSubject,
-  ruleScopes,
-  subjects,
-} from '../quota/index.ts';
+import { isSubject, type RuleScope, type RuleSubject, subjects } from '../quota/index.ts';
 import { formatBytes, parseSize, writeSize } from '../text.ts';
 import type { OwnerState, Rule } from '../wire/index.ts';
 import { textsIn } from './output.ts';
@@ -69,13 +62,6 @@ export const stateWords = {
   ok: 'ok',
 } as const satisfies Record<OwnerState, string>;
 
-/** Reads `--per`. Throws `usage`. */
-export function scopeOption(text: string): RuleScope {
-  const found = ruleScopes.find(scope => scope === text);
-  if (found !== undefined) return found;
-  throw new SoftquotaError('usage', `--per ${text}: write one of ${ruleScopes.join(', ')}`);
-}
-
 export const modeWords = { report: 'only reported', warn: 'only warned of' } as const;
 
 /** The terms of a rule besides its limit; none if it has only defaults. */
@@ -97,43 +83,6 @@ export function termsText({
     mode && modeWords[mode],
   ]);
 }
-
-const asConfigured = 'default';
-
-/** Reads `--grace`: seconds, or `default`. Throws `usage`. */
-export function graceOption(text: string): number | typeof asConfigured {
-  if (text === asConfigured) return text;
-  if (text === 'none') return 0;
-  const expected = 'write a whole number and s, m, h, d or w, such as 7d, or none, or default';
-  return optionValue('--grace', text, duration.parse(text), expected) / 1000;
-}
-
-/** Reads `--grace-most`. Throws `usage`. */
-export function graceMostOption(text: string): string {
-  if (text === asConfigured) return text;
-  const expected = 'write a percentage of the limit, such as "10 %", a size, such as 5G, or default';
-  return graceMost.print(optionValue('--grace-most', text, graceMost.parse(text), expected));
-}
-
-/** Reads `--warn-at`: percentages, or `default`. Throws `usage`. */
-export function warnAtOption(text: string): readonly number[] | typeof asConfigured {
-  if (text === asConfigured) return text;
-  if (text === 'none') return [];
-  const expected =
-    'write whole percentages from 1 to 100 with commas between, such as 50,80, or none, or default';
-  const parsed = optionValue('--warn-at', text, percentages.parse(text), expected);
-  if (parsed.length > 0) return [...parsed].sort((a, b) => a - b);
-  throw new SoftquotaError('usage', `--warn-at ${text}: no percentage; ${expected}`);
-}
-
-/** Reads `--mode`. Throws `usage`. */
-export function modeOption(text: string): 'enforce' | RuleMode {
-  if (text === 'enforce' || text === 'report' || text === 'warn') return text;
-  throw new SoftquotaError('usage', `--mode ${text}: write enforce, report or warn`);
-}
-
-export const modeHelp =
-  'enforce; report: refusals are only recorded; warn: who passes the limit is only told';
 
 /** Reads `--subject`, each time one or several with commas between. Throws `usage`. */
 export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {

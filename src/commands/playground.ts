@@ -6,7 +6,7 @@ import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { isCheckout, packageDirectory } from '../package.ts';
+import { packageDirectory } from '../package.ts';
 import { shellQuoted } from '../text.ts';
 import { apiCommand } from './api-command.ts';
 import { localAdminClient } from './client.ts';
@@ -71,7 +71,8 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
 
 /** The shell command that starts softquota; a path if an unpacked tarball is not on the search path. */
 function ownCommand(): string {
-  if (isCheckout()) return 'npx softquota';
+  const isCheckout = existsSync(new URL('tsconfig.json', packageDirectory));
+  if (isCheckout) return 'npx softquota';
   const folders = (process.env.PATH ?? '').split(':').filter(isAbsolute);
   const program = fileURLToPath(new URL('bin/softquota', packageDirectory));
   if (folders.some(folder => existsSync(join(folder, 'softquota'))) || !existsSync(program))

@@ -1,31 +1,22 @@
-/** `softquota rule` and `softquota group`: limits on kinds of data, and sets of them with their members. */
+/** `softquota rule`: limits on kinds of data. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { Option } from 'commander';
+import { duration, graceMost, percentages } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { isSubject, ruleScopes, subjects, withAncestors } from '../quota/index.ts';
-import { formatBytes, formatCount, formatUse, printable } from '../text.ts';
-import type { Group, GroupUsage, Rule, User, WholePolicy } from '../wire/index.ts';
-import { apiCommand, gathered, resource } from './api-command.ts';
-import { type Created, createUnlessSame, pathStep, policyInForce, withQuery } from './client.ts';
 import {
-  graceMostOption,
-  graceOption,
-  limitOf,
-  limitShown,
-  modeHelp,
-  modeOption,
-  modeWords,
-  ruleText,
-  scopeOption,
-  scopeWords,
-  stateWords,
-  subjectsOf,
-  termsText,
-  warnAtOption,
-} from './limits.ts';
-import { type Column, escapedLines, table, textsIn } from './output.ts';
-import { countOf } from './settings.ts';
+  isSubject,
+  type RuleMode,
+  type RuleScope,
+  ruleScopes,
+  subjects,
+  withAncestors,
+} from '../quota/index.ts';
+import type { Rule, WholePolicy } from '../wire/index.ts';
+import { apiCommand, gathered, resource } from './api-command.ts';
+import { type Created, createUnlessSame, pathStep, policyInForce } from './client.ts';
+import { limitOf, limitShown, optionValue, ruleText, scopeWords, subjectsOf, termsText } from './limits.ts';
+import { table } from './output.ts';
 
 interface RuleOptions {
   readonly limit?: string;
@@ -47,6 +38,8 @@ const graceMostHelp =
   'how far usage may exceed the limit during the grace: "10 %" of the limit, or a size; default: as configured';
 
 const perHelp = `the thing that it limits: ${ruleScopes.join(', ')}; owner, unless given`;
+
+const modeHelp = 'enforce; report: refusals are only recorded; warn: who passes the limit is only told';
 
 const warnAtHelp =
   'percentages of the limit at which is warned: 50,80; none; default: as [quota] WARN_AT says';
@@ -176,6 +169,47 @@ function fieldsOf({ limit, subject, grace, graceMost, mode, per, warnAt }: RuleO
   };
 }
 
+/** Reads `--per`. Throws `usage`. */
+function scopeOption(text: string): RuleScope {
+  const found = ruleScopes.find(scope => scope === text);
+  if (found !== undefined) return found;
+  throw new SoftquotaError('usage', `--per ${text}: write one of ${ruleScopes.join(', ')}`);
+}
+
+const asConfigured = 'default';
+
+/** Reads `--grace`: seconds, or `default`. Throws `usage`. */
+function graceOption(text: string): number | typeof asConfigured {
+  if (text === asConfigured) return text;
+  if (text === 'none') return 0;
+  const expected = 'write a whole number and s, m, h, d or w, such as 7d, or none, or default';
+  return optionValue('--grace', text, duration.parse(text), expected) / 1000;
+}
+
+/** Reads `--grace-most`. Throws `usage`. */
+function graceMostOption(text: string): string {
+  if (text === asConfigured) return text;
+  const expected = 'write a percentage of the limit, such as "10 %", a size, such as 5G, or default';
+  return graceMost.print(optionValue('--grace-most', text, graceMost.parse(text), expected));
+}
+
+/** Reads `--warn-at`: percentages, or `default`. Throws `usage`. */
+function warnAtOption(text: string): readonly number[] | typeof asConfigured {
+  if (text === asConfigured) return text;
+  if (text === 'none') return [];
+  const expected =
+    'write whole percentages from 1 to 100 with commas between, such as 50,80, or none, or default';
+  const parsed = optionValue('--warn-at', text, percentages.parse(text), expected);
+  if (parsed.length > 0) return [...parsed].sort((a, b) => a - b);
+  throw new SoftquotaError('usage', `--warn-at ${text}: no percentage; ${expected}`);
+}
+
+/** Reads `--mode`. Throws `usage`. */
+function modeOption(text: string): 'enforce' | RuleMode {
+  if (text === 'enforce' || text === 'report' || text === 'warn') return text;
+  throw new SoftquotaError('usage', `--mode ${text}: write enforce, report or warn`);
+}
+
 function groupsWith({ groups }: WholePolicy, name: string): readonly string[] {
   return groups.filter(({ rules }) => rules.includes(name)).map(group => group.name);
 }
@@ -190,152 +224,4 @@ function rulesTable(policy: WholePolicy): string {
     ['OF', ({ subjects, per }) => `${subjects.join(', ')}${per === 'owner' ? '' : ` ${scopeWords[per]}`}`],
     ['IN GROUPS', rule => groupsWith(policy, rule.name).join(', ') || '-'],
   ]);
-}
-
-const groupHelp = 'the name of the group';
-
-export const addGroup = resource('group', {
-  summary: 'sets of rules, and their members',
-  description:
-    'Shows and changes groups. A group has rules, and applies to the users and organizations that are its members. ' +
-    '[quota] DEFAULT_GROUPS apply to everybody who is in no group. If an owner has several groups, it is enough that one of them allows an action.',
-  commands: [
-    apiCommand<WholePolicy>('list', {
-      summary: 'list groups',
-      ask: policyInForce,
-      json: ({ groups, rules }) => {
-        const byName = new Map(rules.map(rule => [rule.name, rule]));
-        return groups.map(group => ({
-          name: group.name,
-          rules: group.rules.map(name => byName.get(name)),
-        }));
-      },
-      text: groupsTable,
-    }),
-    apiCommand<Group & { users: readonly string[] }>('show <group>', {
-      summary: 'show a group with its rules and members',
-      arguments: [groupHelp],
-      ask: async (client, _, name: string) => {
-        const path = `/admin/quota/groups/${pathStep(name)}`;
-        const shown = await client.get<Group>({ path });
-        const users = await client.get<readonly User[]>({ path: `${path}/users` });
-        return { ...shown, users: users.map(({ username }) => username) };
-      },
-      text: ({ name, rules, users }) => [
-        rules.length === 0
-          ? `${name} has no rules, so it neither allows nor refuses anything.`
-          : `${name} has:`,
-        rules.map(rule => `  ${rule.name}: ${ruleText(rule)}`),
-        `Members: ${users.join(', ') || 'none'}`,
-      ],
-    }),
-    apiCommand<GroupUsage, { top: string }>('usage <group>', {
-      summary: 'show what the members of a group use together',
-      description:
-        'Shows the limits that the members of a group have together, and the members, the largest by the first of these limits first.',
-      arguments: [groupHelp],
-      options: [new Option('--top <n>', 'the number of members').default('20')],
-      ask: (client, { top }, name: string) => {
-        const path = `/admin/quota/groups/${pathStep(name)}/usage`;
-        return client.get({ path: withQuery(path, { limit: String(countOf('--top', top)) }) });
-      },
-      text: poolsText,
-    }),
-    apiCommand<Created<Group>, { rule?: readonly string[] }>('create <group>', {
-      summary: 'create a group',
-      arguments: [groupHelp],
-      options: [
-        new Option('--rule <rule>', 'a rule of the group; may be given several times').argParser(gathered),
-      ],
-      ask: (client, { rule = [] }, name: string) => {
-        const body = { name, rules: rule.map(each => ({ name: each })) };
-        const isSame = (found: Group) =>
-          isDeepStrictEqual(found.rules.map(each => each.name).toSorted(), rule.toSorted());
-        return createUnlessSame(client, { list: '/admin/quota/groups', name, body, isSame });
-      },
-      json: ({ value }) => value,
-      text: ({ isNew, value: { name, rules } }) => {
-        if (!isNew) return [`There is already the same group ${name}.`];
-        return rules.length === 0
-          ? [`Created group ${name} without rules; add one with softquota group add-rule.`]
-          : [`Created group ${name} with ${rules.map(rule => rule.name).join(', ')}.`];
-      },
-    }),
-    apiCommand('delete <group>', {
-      summary: 'delete a group',
-      description: 'Deletes a group and its memberships. Its rules remain.',
-      arguments: [groupHelp],
-      route: 'DELETE /admin/quota/groups/{group}',
-      done: 'Deleted group {group}.',
-    }),
-    apiCommand('add-rule <group> <rule>', {
-      summary: 'add a rule to a group',
-      arguments: [groupHelp, 'the name of an existing rule'],
-      route: 'PUT /admin/quota/groups/{group}/rules/{rule}',
-      done: 'Added rule {rule} to group {group}.',
-    }),
-    apiCommand('remove-rule <group> <rule>', {
-      summary: 'remove a rule from a group',
-      description: 'Removes a rule from a group. The rule itself remains.',
-      arguments: [groupHelp, 'the name of a rule of the group'],
-      route: 'DELETE /admin/quota/groups/{group}/rules/{rule}',
-      done: 'Removed rule {rule} from group {group}.',
-    }),
-    apiCommand('add-user <group> <user>', {
-      summary: 'add a user or an organization to a group',
-      description:
-        'Adds a user or an organization to a group. It stays in its other groups. An unknown user is created if ' +
-        '[users] AUTO_CREATE = true.',
-      arguments: [groupHelp, 'the name of a user or an organization'],
-      route: 'PUT /admin/quota/groups/{group}/users/{user}',
-      done: 'Added {user} to group {group}.',
-    }),
-    apiCommand('remove-user <group> <user>', {
-      summary: 'remove a user or an organization from a group',
-      arguments: [groupHelp, 'the name of a user or an organization in the group'],
-      route: 'DELETE /admin/quota/groups/{group}/users/{user}',
-      done: 'Removed {user} from group {group}.',
-    }),
-  ],
-});
-
-function groupsTable({ groups, rules }: WholePolicy): string {
-  if (groups.length === 0) return 'No groups. Create one with softquota group create.\n';
-  const shown = new Map(
-    rules.map(({ name, limit, mode }) => {
-      const terms = textsIn([limitShown(limit), mode && modeWords[mode]]);
-      return [name, `${name} (${terms.join(', ')})`];
-    }),
-  );
-  return table(groups, [
-    ['GROUP', group => group.name],
-    ['USERS', group => formatCount(group.users.length), 'right'],
-    ['RULES', group => group.rules.flatMap(name => shown.get(name) ?? []).join(', ') || 'none'],
-  ]);
-}
-
-function poolsText({ group, pools, members }: GroupUsage): string {
-  if (pools.length === 0) {
-    return escapedLines([
-      `No rule limits the members of ${group} together; create one with softquota rule create --per group.`,
-    ]);
-  }
-  const limits = table(pools, [
-    ['RULE', pool => pool.rule],
-    ['USED TOGETHER', pool => formatBytes(pool.used), 'right'],
-    ['LIMIT', pool => formatUse(pool.used, pool.limit).limit, 'right'],
-    ['PERCENT', pool => formatUse(pool.used, pool.limit).percent, 'right'],
-    ['STATE', ({ state, mode }) => textsIn([stateWords[state], mode && modeWords[mode]]).join(', ')],
-  ]);
-  const shares = table(members, [
-    ['MEMBER', member => member.owner],
-    ...pools.map(
-      ({ rule }): Column<(typeof members)[number]> => [
-        printable(rule),
-        member => formatBytes(member.used[rule] ?? 0),
-        'right',
-      ],
-    ),
-  ]);
-  return `${limits}\n${members.length === 0 ? escapedLines(['The group has no members.']) : shares}`;
 }

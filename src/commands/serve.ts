@@ -13,7 +13,7 @@ import { print } from './streams.ts';
 /** Time for an orderly stop after SIGTERM; then the process ends anyway. */
 const stopMs = 4500;
 
-export const addServe = apiCommand<never, { checkConfig?: boolean; printConfig?: boolean }>('serve', {
+const addServe = apiCommand<never, { checkConfig?: boolean; printConfig?: boolean }>('serve', {
   summary: 'run the daemon',
   description:
     'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets. ' +
@@ -125,7 +125,7 @@ interface WorkerCommandOptions extends ConfigOption {
   readonly lastFor?: string;
 }
 
-export const addWorker = apiCommand<never, WorkerCommandOptions>('worker', {
+const addWorker = apiCommand<never, WorkerCommandOptions>('worker', {
   summary: 'keep the hooks and collect garbage in every repository, as the user that git runs as',
   description:
     'Runs in the foreground as the user that git runs as, and never as root. With [hooks] KEEP = true it puts the ' +
@@ -198,3 +198,5 @@ async function hooksFor({ server }: Config, options: WorkerCommandOptions): Prom
     throw new SoftquotaError('configuration', 'neither nc nor curl asks at a socket as the hooks need it');
   return { socket: server.socket, client, ...parsePolicies(options) };
 }
+
+export const serviceCommands = { serve: addServe, worker: addWorker };

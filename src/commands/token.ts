@@ -27,7 +27,7 @@ const scopeHelp =
 
 const userOption = new Option('--user <user>', 'the user of the token').makeOptionMandatory();
 
-export const addToken = resource('token', {
+const addToken = resource('token', {
   summary: 'tokens for the API',
   description: 'Creates, lists and revokes the tokens with which a user can use the API.',
   commands: [
@@ -81,7 +81,7 @@ interface LinkOptions {
   readonly admin?: boolean;
 }
 
-export const addSignInLink = apiCommand<{ readonly url: string }, LinkOptions>('sign-in-link', {
+const addSignInLink = apiCommand<{ readonly url: string }, LinkOptions>('sign-in-link', {
   summary: 'create a link that signs a user in to the web UI',
   description:
     'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +
@@ -162,3 +162,5 @@ function timeIn(text: string, now: number): string {
     `--expires ${text}: expected a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or a time from now, such as 90d`,
   );
 }
+
+export const accessCommands = { token: addToken, 'sign-in-link': addSignInLink };

@@ -33,7 +33,7 @@ interface GrowingOwner extends OwnerReport {
   readonly growth: Growth | null;
 }
 
-export const addUsage = apiCommand<Listed, UsageOptions>('usage [owner]', {
+const addUsage = apiCommand<Listed, UsageOptions>('usage [owner]', {
   summary: 'show how much each owner uses',
   description:
     'Shows the largest owners: USED is what counts against LIMIT, STORED is all that they have. ' +
@@ -186,7 +186,7 @@ export function garbageLine({ garbage }: Pick<Verdict, 'garbage'>): Texts {
   return `Of ${formatBytes(stored)} stored, ${formatBytes(unreachable)} are unreachable; ${formatBytes(billed)} count${cut}.`;
 }
 
-export const addHistory = apiCommand<History, { range: string }>('history [owner]', {
+const addHistory = apiCommand<History, { range: string }>('history [owner]', {
   summary: 'show past usage',
   description:
     'Shows how much an owner used in the past, or all owners together: each hour for a day or a week, else each ' +
@@ -231,7 +231,7 @@ interface Explained {
   readonly reasoning: Explanation;
 }
 
-export const addExplain = apiCommand<Explained, { subject: string; size?: string }>('explain <owner>', {
+const addExplain = apiCommand<Explained, { subject: string; size?: string }>('explain <owner>', {
   summary: 'show why an owner is allowed or refused',
   description:
     'Shows the whole reasoning of a decision about one kind of data: the groups that are asked in turn, what each ' +
@@ -347,3 +347,5 @@ type RuleVerdict = ExplainedGroup['rules'][number] | NonNullable<Explanation['bo
 function ruleWords({ verdict, mode }: RuleVerdict): string {
   return mode === undefined ? verdictWords[verdict] : `${verdictWords[verdict]}, ${modeWords[mode]}`;
 }
+
+export const usageCommands = { usage: addUsage, history: addHistory, explain: addExplain };

@@ -26,7 +26,7 @@ const fieldOptions = [
   new Option('--full-name <name>', 'its full name'),
 ];
 
-export const addUser = resource('user', {
+const addUser = resource('user', {
   summary: 'users and organizations',
   description:
     'Shows and changes users and organizations. Owners found on the disk or in a report are added ' +
@@ -110,7 +110,7 @@ export const addUser = resource('user', {
 
 const organizationHelp = 'the name of an organization';
 
-export const addMemberCommand = resource('member', {
+const addMember = resource('member', {
   summary: 'members of organizations',
   description:
     'Shows and changes the members of an organization. Its owners see its quota in the web UI, and may ask for ' +
@@ -192,3 +192,5 @@ function quotaLines({ quota, members }: Shown): Texts {
     names && `Members: ${names.join(', ') || 'none'}`,
   ];
 }
+
+export const userCommands = { user: addUser, member: addMember };

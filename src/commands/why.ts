@@ -21,7 +21,7 @@ import { garbageLine } from './usage.ts';
 const askAgainMs = 300;
 const shownCommands = 3;
 
-export const addWhy = apiCommand<SpaceAnswer>('why <owner[/repository]>', {
+const addWhy = apiCommand<SpaceAnswer>('why <owner[/repository]>', {
   summary: 'show what takes the space, and how to free it',
   description:
     "Shows an owner's repositories, and how much data in them is unreachable (no branch or tag needs it any more). " +
@@ -155,7 +155,7 @@ function lfsLines({ lfs }: SpaceReport): Texts {
 
 const path = '/admin/quota/reclaims';
 
-export const addReclaim = apiCommand<readonly ReclaimRun[]>('reclaim [repository]', {
+const addReclaim = apiCommand<readonly ReclaimRun[]>('reclaim [repository]', {
   summary: 'collect garbage now',
   description:
     'Makes the worker (softquota worker) delete unreachable data (no branch or tag needs it any more) in a ' +
@@ -197,3 +197,5 @@ function runText({ repository, state, message, ...run }: ReclaimRun): string {
     left === 0 ? '' : `; ${formatBytes(left)} became unreachable recently, and can be freed later`;
   return `${repository}: ${formatBytes(Math.max(0, run.freed_bytes ?? 0))} freed${later}`;
 }
+
+export const spaceCommands = { why: addWhy, reclaim: addReclaim };
