@@ -3,15 +3,16 @@
  * ms, and a rule that a thousand owners share is in force for all of them when its change is answered.
  */
 
-import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Asked, ask } from './asking.ts';
 import { startDaemon, startServer } from './daemon.ts';
 import {
+  alone,
   count,
   type Figure,
   median,
+  megabytes,
   milliseconds,
   print,
   ratioOf,
@@ -22,7 +23,7 @@ import {
 import { makeGround, writeConfig } from './ground.ts';
 import { makeStore, sharedRule, size } from './policy-store.ts';
 import { memoryMb } from './processes.ts';
-import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
+import { adminAnswers, agent, answerOf, msOf, settled } from './questions.ts';
 
 const rounds = 20;
 const changes = 10;
@@ -45,8 +46,7 @@ for (let each = 0; each < starts; each++) {
 tell(`starts: ${spread(began, seconds)}`);
 
 const daemon = await startDaemon(config);
-const admin = join(dirname(daemon.socket), 'admin.sock');
-while ((await statusOf(admin, '/api/v1/version')) !== 200) await delay(10);
+const admin = await adminAnswers(daemon);
 await settled(daemon);
 const memory = memoryMb(daemon.pid);
 const tableServer = fileURLToPath(new URL('./table-server.ts', import.meta.url));
@@ -67,31 +67,19 @@ const figures: Figure[] = [
       reason: 'every owner has one look, and the host had other work meanwhile.',
     },
   },
-  await alone('the same by percent of the limit', `${usage}?sort=percent`),
-  await alone('the same of owners with 777 in their names', `${usage}?q=777`),
+  await timesOf('the same by percent of the limit', `${usage}?sort=percent`),
+  await timesOf('the same of owners with 777 in their names', `${usage}?q=777`),
   await alone(`the last page, of ${count(size.owners / 50)}`, `${usage}?page=${size.owners / 50}`),
-  await alone(
+  await timesOf(
     'the reasoning of a decision',
     `/api/v1/admin/quota/explain?user=${others[0]}&subject=size:git:lfs`,
   ),
-  await alone('the overview of all owners', '/api/v1/admin/quota/overview'),
-  await alone('lint of the whole policy', '/api/v1/admin/quota/lint'),
+  await timesOf('the overview of all owners', '/api/v1/admin/quota/overview'),
+  await timesOf('lint of the whole policy', '/api/v1/admin/quota/lint'),
   ...(await changing()),
   await waiting(),
-  {
-    what: 'from exec to the first decision',
-    ours: spread(began, seconds),
-    instead: '',
-    ratio: null,
-    goal: null,
-  },
-  {
-    what: 'memory (most)',
-    ours: `${Math.round(memory.now)} MB (${Math.round(memory.most)} MB)`,
-    instead: '',
-    ratio: null,
-    goal: null,
-  },
+  alone('from exec to the first decision', spread(began, seconds)),
+  alone('memory (most)', megabytes(memory)),
 ];
 await Promise.all([daemon.stop(), table.stop()]);
 agent.destroy();
@@ -132,14 +120,14 @@ async function compare(
   };
 }
 
-async function alone(what: string, path: string): Promise<Figure> {
+async function timesOf(what: string, path: string): Promise<Figure> {
   const times: number[] = [];
   for (let round = -2; round < rounds; round++) {
     const ms = await msOf(admin, path);
     if (round >= 0) times.push(ms);
   }
   tell(`${what}: ${spread(times, milliseconds)}`);
-  return { what, ours: spread(times, milliseconds), instead: '', ratio: null, goal: null };
+  return alone(what, spread(times, milliseconds));
 }
 
 /** Changes the shared rule to and fro, and asks about everybody whom it bears on. */
@@ -169,13 +157,11 @@ async function changing(): Promise<readonly Figure[]> {
       ratio: ratioOf(answered, tableAnswered),
       goal: null,
     },
-    {
-      what: `from that answer to the next check's; decisions by the old limit, of ${count(changes * sharing.length)}`,
-      ours: `${spread(seen, milliseconds)}; ${stale}`,
-      instead: '',
-      ratio: null,
-      goal: { words: 'in force at once', met: stale === 0, reason: 'this must not be.' },
-    },
+    alone(
+      `from that answer to the next check's; decisions by the old limit, of ${count(changes * sharing.length)}`,
+      `${spread(seen, milliseconds)}; ${stale}`,
+      { words: 'in force at once', met: stale === 0, reason: 'this must not be.' },
+    ),
   ];
 }
 

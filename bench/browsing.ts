@@ -2,7 +2,17 @@
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { signInLink } from '../src/wire/index.ts';
 import type { CDPSession, Page } from '../test/e2e/browser.ts';
+import { answerOf, msOf } from './questions.ts';
+
+/** A link that signs in as this administrator, who is made. */
+export async function signInLinkOf(admin: string, username: string): Promise<string> {
+  await msOf(admin, '/api/v1/admin/users', { method: 'POST', body: { username, is_admin: true } });
+  const path = `/api/v1/users/${username}/sign-in-link`;
+  const { text } = await answerOf(admin, path, { method: 'POST', body: {} });
+  return signInLink.parse(JSON.parse(text)).url;
+}
 
 export interface FirstLoad {
   /** Bytes that came over the wire, heads included. */

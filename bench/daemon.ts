@@ -40,6 +40,13 @@ export function startServer(args: readonly string[], socket: string, question: s
   return startProgram(process.execPath, args, socket, question);
 }
 
+/** Starts the least server on `node:http`, with one ready-made answer. */
+export function startPlain(directory: string, answer = ''): Promise<Server> {
+  const socket = join(directory, 'plain.sock');
+  const program = fileURLToPath(new URL('./plain-server.ts', import.meta.url));
+  return startServer([program, socket, answer], socket, '/');
+}
+
 /** Starts a program that serves HTTP at a socket. */
 export async function startProgram(
   program: string,

@@ -6,12 +6,22 @@
  */
 
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { type Server, softquota, startServer } from './daemon.ts';
-import { count, type Figure, median, milliseconds, percentile, print, ratioOf, spread } from './figures.ts';
+import {
+  alone,
+  count,
+  type Figure,
+  median,
+  milliseconds,
+  percentile,
+  print,
+  ratioOf,
+  spread,
+} from './figures.ts';
 import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';
 import { timed } from './processes.ts';
+import { agent, answerOf } from './questions.ts';
 import { commitFiles, makeCommits, makeTarget, pushTo, putHooks } from './target.ts';
 
 const patienceMs = 10_000;
@@ -30,7 +40,6 @@ interface Side {
 }
 
 const directory = makeGround();
-const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const ours = await startSide('ours', softquota);
 const before = process.env.SOFTQUOTA_BEFORE;
 const theirs = before === undefined ? null : await startSide('before', join(before, 'scripts/built.js'));
@@ -66,7 +75,7 @@ function figureOf(what: string, times: readonly number[], earlier: readonly numb
   if (theirs === null) {
     const met = median(times) < goalMs && percentile(times, 99) < mostMs;
     const words = `median under ${goalMs} ms, p99 under ${mostMs} ms`;
-    return { what, ours: shown(times), instead: '', ratio: null, goal: { words, met, reason } };
+    return alone(what, shown(times), { words, met, reason });
   }
   const ratio = ratioOf(times, earlier);
   const goal = { words: 'no later', met: ratio <= 1, reason };
@@ -99,7 +108,7 @@ async function msUntilFigure({ root, trusted }: Side, pusher: string, commit: st
   const bytes = bytesIn(target);
   // Adding up is none of the daemon's time.
   const added = performance.now();
-  await figureIs(agent, trusted, pusher, bytes);
+  await figureIs(trusted, pusher, bytes);
   return performance.now() - added;
 }
 
@@ -118,25 +127,11 @@ function bytesIn(folder: string): number {
 }
 
 /** Asks without a pause until an owner has so many bytes; rejects where that takes too long. */
-async function figureIs(agent: Agent, socket: string, owner: string, bytes: number): Promise<void> {
+async function figureIs(socket: string, owner: string, bytes: number): Promise<void> {
   const begun = performance.now();
   for (;;) {
-    const answer = await textOf(agent, socket, `/v1/usage?owner=${owner}`);
-    if (answer.includes(`:${bytes}`)) return;
-    if (performance.now() - begun > patienceMs) throw new Error(`${owner} has not ${bytes} bytes: ${answer}`);
+    const { text } = await answerOf(socket, `/v1/usage?owner=${owner}`);
+    if (text.includes(`:${bytes}`)) return;
+    if (performance.now() - begun > patienceMs) throw new Error(`${owner} has not ${bytes} bytes: ${text}`);
   }
-}
-
-function textOf(agent: Agent, socketPath: string, path: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, agent, path }, response => {
-      let text = '';
-      response.setEncoding('utf8').on('data', chunk => {
-        text += chunk;
-      });
-      response.on('end', () => resolve(text));
-    });
-    asked.on('error', reject);
-    asked.end();
-  });
 }

@@ -29,6 +29,11 @@ export interface Claim {
   readonly figures: readonly Figure[];
 }
 
+/** A line beside which nothing stands. */
+export function alone(what: string, ours: string, goal: Goal | null = null): Figure {
+  return { what, ours, instead: '', ratio: null, goal };
+}
+
 /** The value that so many percent of all are not above. */
 export function percentile(values: ArrayLike<number>, percent: number): number {
   const sorted = Float64Array.from(values).sort();
@@ -57,6 +62,11 @@ export const perSecond = (rate: number): string => `${count(rate)}/s`;
 
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en');
+}
+
+/** Memory in use, and the most that ever was. */
+export function megabytes({ now, most }: { readonly now: number; readonly most: number }): string {
+  return `${Math.round(now)} MB (${Math.round(most)} MB)`;
 }
 
 /** Says on standard error what is going on. */

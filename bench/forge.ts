@@ -11,7 +11,17 @@ import { settingsFor } from '../test/forge/readings.ts';
 import { startPostgres } from '../test/forge/servers.ts';
 import { ask } from './asking.ts';
 import { startDaemon } from './daemon.ts';
-import { count, median, milliseconds, percentile, print, seconds, tell } from './figures.ts';
+import {
+  alone,
+  count,
+  median,
+  megabytes,
+  milliseconds,
+  percentile,
+  print,
+  seconds,
+  tell,
+} from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
 import { memoryMb } from './processes.ts';
 import { answerOf } from './questions.ts';
@@ -67,7 +77,7 @@ async function measure(): Promise<void> {
   }
   const countedMs = performance.now() - begun;
   await delay(10_000);
-  const { now, most } = memoryMb(daemon.pid);
+  const memory = memoryMb(daemon.pid);
   await daemon.stop();
 
   const pollMs = median(pollsMs);
@@ -76,47 +86,31 @@ async function measure(): Promise<void> {
     title: 'Forge',
     how: `A PostgreSQL of the bench's own with Gitea's tables: ${count(owners)} owners, ${count(repositories)} repositories, ${count(objects)} LFS objects and ${count(packages)} packages. One reading of all of it alone, and ${polls} polls with nothing new. Then a daemon that has never seen it: from its first answer until all figures count and all owners are known, while one connection asks check after check.`,
     figures: [
-      { what: 'one reading of everything', ours: seconds(readMs), instead: '', ratio: null, goal: null },
-      {
-        what: 'a poll with nothing new (median, p99)',
-        ours: `${milliseconds(pollMs)}, ${milliseconds(percentile(pollsMs, 99))}`,
-        instead: '',
-        ratio: null,
-        goal: {
+      alone('one reading of everything', seconds(readMs)),
+      alone(
+        'a poll with nothing new (median, p99)',
+        `${milliseconds(pollMs)}, ${milliseconds(percentile(pollsMs, 99))}`,
+        {
           words: `under ${pollGoalMs} ms`,
           met: pollMs < pollGoalMs,
           reason: 'the database answers so slowly',
         },
-      },
-      {
-        what: 'first count in a daemon, owners included',
-        ours: seconds(countedMs),
-        instead: '',
-        ratio: null,
-        goal: {
-          words: `under ${seconds(firstCountGoalMs)}`,
-          met: countedMs < firstCountGoalMs,
-          reason: 'each owner is a document that is written to the store, with an event',
-        },
-      },
-      {
-        what: 'p99 of checks meanwhile (median of half seconds, the worst one)',
-        ours: `${milliseconds(checkMs)}, ${milliseconds(Math.max(...p99s))}`,
-        instead: '',
-        ratio: null,
-        goal: {
+      ),
+      alone('first count in a daemon, owners included', seconds(countedMs), {
+        words: `under ${seconds(firstCountGoalMs)}`,
+        met: countedMs < firstCountGoalMs,
+        reason: 'each owner is a document that is written to the store, with an event',
+      }),
+      alone(
+        'p99 of checks meanwhile (median of half seconds, the worst one)',
+        `${milliseconds(checkMs)}, ${milliseconds(Math.max(...p99s))}`,
+        {
           words: `under ${checkGoalMs} ms`,
           met: checkMs < checkGoalMs,
           reason: 'the database, the reader, the store and who asks share the cores',
         },
-      },
-      {
-        what: 'memory afterwards (most)',
-        ours: `${Math.round(now)} MB (${Math.round(most)} MB)`,
-        instead: '',
-        ratio: null,
-        goal: null,
-      },
+      ),
+      alone('memory afterwards (most)', megabytes(memory)),
     ],
   });
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Asked, type Asking, ask } from './asking.ts';
-import { type Server, scan, softquota, startDaemon, startProgram, startServer } from './daemon.ts';
+import { type Server, scan, softquota, startDaemon, startPlain, startProgram } from './daemon.ts';
 import {
   count,
   type Figure,
@@ -94,7 +94,7 @@ async function compare(question: Question, connections: Connections): Promise<Fi
   const { connection, connections: how } = connections;
   const what = `${question.what}, ${connection === 'kept' ? `${how} connections kept` : 'a connection each'}`;
   const answer = answerTo(question);
-  const [go, node] = await Promise.all([startGo(answer), startNode(answer)]);
+  const [go, node] = await Promise.all([startGo(answer), startPlain(directory, answer)]);
   const ours: Peer = { name: 'softquota', server: daemon, asked: [] };
   const others: Peer[] = [
     ...(go === null ? [] : [{ name: "Go's net/http", server: go, asked: [] }]),
@@ -244,11 +244,6 @@ function answerTo({ addresses, accept }: Question): string {
   return execFileSync('curl', asked, { encoding: 'utf8' });
 }
 
-function startNode(answer: string): Promise<Server> {
-  const socket = join(directory, 'plain.sock');
-  return startServer([sourceOf('plain-server.ts'), socket, answer], socket, '/');
-}
-
 async function startGo(answer: string): Promise<Server | null> {
   const socket = join(directory, 'go.sock');
   return goServer === null ? null : startProgram(goServer, [socket, answer], socket, '/');
@@ -259,7 +254,7 @@ function buildGo(): string | null {
   const program = join(directory, 'plain-server');
   const go = process.env.GO ?? 'go';
   try {
-    execFileSync(go, ['build', '-o', program, sourceOf('plain-server.go')], {
+    execFileSync(go, ['build', '-o', program, fileURLToPath(new URL('./plain-server.go', import.meta.url))], {
       env: {
         ...process.env,
         GOFLAGS: '-mod=mod',
@@ -272,10 +267,6 @@ function buildGo(): string | null {
     return null;
   }
   return program;
-}
-
-function sourceOf(name: string): string {
-  return fileURLToPath(new URL(`./${name}`, import.meta.url));
 }
 
 function details(rounds: readonly Asked[]): string {

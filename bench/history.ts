@@ -10,7 +10,7 @@ import { Ledger } from '../src/ledger/index.ts';
 import { History, Totals } from '../src/overview/index.ts';
 import { type HistoryStore, openStore } from '../src/store/index.ts';
 import { settings } from '../test/ledger/world.ts';
-import { count, type Figure, milliseconds, print, spread, tell } from './figures.ts';
+import { alone, count, milliseconds, print, spread, tell } from './figures.ts';
 import { makeGround, numbers } from './ground.ts';
 
 const owners = 100_000;
@@ -66,25 +66,18 @@ for (let each = 0; each < overviews; each++) {
 await totals.close();
 await ledger.close();
 
-const figure = (what: string, ours: string, goal: Figure['goal'] = null): Figure => ({
-  what,
-  ours,
-  instead: '',
-  ratio: null,
-  goal,
-});
 const slowest = Math.max(...looks);
 print({
   title: 'The usage history',
   how: `${count(owners)} owners, each with one repository, of whom ${count(changedEach)} have become others in each of ${hours} hours. The store's file is that of a daemon; another write was tried all the time while an hour was recorded.`,
   figures: [
-    figure('an hour recorded', spread(times, milliseconds)),
-    figure('the first hour, with all owners', milliseconds(first.ms)),
-    figure('the longest that another write waited meanwhile', spread(waits, milliseconds)),
-    figure('the longest that the event loop was held', spread(blocks, milliseconds)),
-    figure('of an owner in the store, for each hour or day with a change', `${rowBytes.toFixed(1)} bytes`),
-    figure('all owners added up for the first time', milliseconds(firstLook)),
-    figure('the sums after a change', spread(looks, milliseconds), {
+    alone('an hour recorded', spread(times, milliseconds)),
+    alone('the first hour, with all owners', milliseconds(first.ms)),
+    alone('the longest that another write waited meanwhile', spread(waits, milliseconds)),
+    alone('the longest that the event loop was held', spread(blocks, milliseconds)),
+    alone('of an owner in the store, for each hour or day with a change', `${rowBytes.toFixed(1)} bytes`),
+    alone('all owners added up for the first time', milliseconds(firstLook)),
+    alone('the sums after a change', spread(looks, milliseconds), {
       words: 'under 20 ms',
       met: slowest < 20,
       reason: 'the host had other work meanwhile.',

@@ -3,19 +3,18 @@
  * rules, and so are the rows of a search and of a filter.
  */
 
-import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { ownerRow, signInLink } from '../src/wire/index.ts';
+import { ownerRow } from '../src/wire/index.ts';
 import { Browser } from '../test/e2e/browser.ts';
-import { Browsing } from './browsing.ts';
+import { Browsing, signInLinkOf } from './browsing.ts';
 import { startDaemon } from './daemon.ts';
-import { count, type Figure, median, milliseconds, print, spread, tell } from './figures.ts';
+import { alone, count, type Figure, median, milliseconds, print, spread, tell } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
 import { makeStore, size } from './policy-store.ts';
 import { timed } from './processes.ts';
-import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
+import { adminAnswers, agent, answerOf, settled } from './questions.ts';
 
 const rounds = 5;
 const restMs = 300;
@@ -44,14 +43,13 @@ await timed(fileURLToPath(new URL('../scripts/build', import.meta.url)), []);
 tell(`a store of ${count(size.owners)} owners is made`);
 await makeStore(directory, config);
 const daemon = await startDaemon(config);
-const admin = join(dirname(daemon.socket), 'admin.sock');
-while ((await statusOf(admin, '/api/v1/version')) !== 200) await delay(10);
+const admin = await adminAnswers(daemon);
 await settled(daemon);
 
 const ended: (() => unknown)[] = [];
 const browser = await Browser.open({ teardown: end => ended.unshift(end) });
 const browsing = await Browsing.of((await browser.tab()).page);
-const link = await signInLinkOf('administrator');
+const link = await signInLinkOf(admin, 'administrator');
 await browsing.page.goto(link);
 await browsing.page.waitForFunction('!location.pathname.endsWith("sign-in")');
 const base = new URL('.', link).href;
@@ -127,12 +125,5 @@ function note(what: string, times: readonly number[]): void {
   tell(`${what}: ${ours}`);
   const met = median(times) <= goalMs;
   const goal = { words: `under ${goalMs / 1000} s`, met, reason: 'the host had other work meanwhile.' };
-  figures.push({ what, ours, instead: '', ratio: null, goal });
-}
-
-async function signInLinkOf(username: string): Promise<string> {
-  await msOf(admin, '/api/v1/admin/users', { method: 'POST', body: { username, is_admin: true } });
-  const path = `/api/v1/users/${username}/sign-in-link`;
-  const { text } = await answerOf(admin, path, { method: 'POST', body: {} });
-  return signInLink.parse(JSON.parse(text)).url;
+  figures.push(alone(what, ours, goal));
 }

@@ -3,6 +3,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Neither the user's settings of git nor those of another daemon bear on a figure. */
@@ -92,4 +93,15 @@ export function memoryMb(pid: number): { readonly now: number; readonly most: nu
     return (Number(kibibytes) * 1024) / 1e6;
   };
   return { now: megabytes('VmRSS'), most: megabytes('VmHWM') };
+}
+
+/** A port of the loopback on which nothing listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a TCP port was asked for');
+  return address.port;
 }

@@ -1,6 +1,7 @@
 /** Single questions to a server at a socket, over a kept connection, and how long their answers take. */
 
 import { Agent, request } from 'node:http';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Server } from './daemon.ts';
 import { processorMs } from './processes.ts';
@@ -52,6 +53,17 @@ export async function msOf(socket: string, path: string, change?: Change): Promi
   const { status, text, ms } = await answerOf(socket, path, change);
   if (status >= 300) throw new Error(`${path} was answered with ${status}: ${text}`);
   return ms;
+}
+
+export function adminOf({ socket }: Server): string {
+  return join(dirname(socket), 'admin.sock');
+}
+
+/** Resolves with the administrators' socket of a daemon once it answers there. */
+export async function adminAnswers(daemon: Server): Promise<string> {
+  const admin = adminOf(daemon);
+  while ((await statusOf(admin, '/api/v1/version')) !== 200) await delay(10);
+  return admin;
 }
 
 /** Resolves once it has nothing left to do. */

@@ -6,9 +6,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { freePort } from './processes.ts';
 
 export interface RedisServer {
   readonly port: number;
@@ -45,16 +45,6 @@ export async function startRedis(directory: string): Promise<RedisServer> {
       process.off('exit', kill);
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a TCP port was asked for');
-  return address.port;
 }
 
 /** Resolves when it is so. */

@@ -6,11 +6,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { openStore, type UnitRecord } from '../src/store/index.ts';
 import { ask } from './asking.ts';
-import { startDaemon, startServer } from './daemon.ts';
-import { count, type Figure, milliseconds, print, seconds, tell } from './figures.ts';
+import { startDaemon, startPlain } from './daemon.ts';
+import { alone, count, type Figure, megabytes, milliseconds, print, seconds, tell } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
 import { memoryMb, untilAtRest } from './processes.ts';
 
@@ -23,8 +22,6 @@ const ownersAtOnce = 5000;
 const directory = makeGround();
 const config = writeConfig(directory, '');
 const data = join(directory, 'data');
-const plainSocket = join(directory, 'plain.sock');
-const plainServer = fileURLToPath(new URL('./plain-server.ts', import.meta.url));
 
 const leaves = ['size:repos:private', 'size:git:lfs'] as const;
 
@@ -63,7 +60,7 @@ function questions(owners: number): readonly string[] {
   return asked.map(at => `/v1/check?owner=owner-${at}&subject=size:git:lfs`);
 }
 
-const plain = await startServer([plainServer, plainSocket], plainSocket, '/');
+const plain = await startPlain(directory);
 await delay(1000);
 const least = { answeredMs: plain.answeredMs, ...memoryMb(plain.pid) };
 const asking = { accept: 'application/json', connection: 'kept', milliseconds: 5000 } as const;
@@ -92,16 +89,10 @@ for (const { owners, goalMb, goalMs } of sizes) {
         reason: 'every unit is read from the store, for the sums are not kept there',
       },
     },
-    {
-      what: `from then on until it is at rest, ${of}`,
-      ours: seconds(workedMs),
-      instead: '',
-      ratio: null,
-      goal: null,
-    },
+    alone(`from then on until it is at rest, ${of}`, seconds(workedMs)),
     {
       what: `memory, ${of} (most)`,
-      ours: `${Math.round(now)} MB (${Math.round(most)} MB)`,
+      ours: megabytes({ now, most }),
       instead: `ceiling ${Math.round(least.now)} MB`,
       ratio: now / least.now,
       goal: {

@@ -5,15 +5,17 @@
  */
 
 import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Asked, ask } from './asking.ts';
 import { type Server, startDaemon, startServer } from './daemon.ts';
 import {
+  alone,
   count,
   type Figure,
   median,
+  megabytes,
   milliseconds,
   percentile,
   perSecond,
@@ -26,7 +28,7 @@ import {
 import { makeGround, writeConfig } from './ground.ts';
 import { makeStore, sharedRule, size } from './policy-store.ts';
 import { memoryMb, processorMs } from './processes.ts';
-import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
+import { adminAnswers, adminOf, agent, answerOf, msOf, settled, statusOf } from './questions.ts';
 import { comes, startRedis } from './redis.ts';
 
 const rounds = 5;
@@ -41,11 +43,11 @@ const redis = await startRedis(join(directory, 'redis'));
 const { client } = redis;
 const first = folderOf('one');
 const second = folderOf('two');
-const alone = writeConfig(first, '');
+const soloConfig = writeConfig(first, '');
 tell(`a store of ${count(size.owners)} owners is made`);
-const { sharing, others } = await makeStore(first, alone);
+const { sharing, others } = await makeStore(first, soloConfig);
 
-const before = await startDaemon(alone, check(others[0]));
+const before = await startDaemon(soloConfig, check(others[0]));
 await settled(before);
 const aloneMb = memoryMb(before.pid);
 await before.stop();
@@ -86,9 +88,6 @@ await Promise.all([one.stop(), two.stop()]);
 agent.destroy();
 await redis.stop();
 
-const plain = (what: string, ours: string): Figure => ({ what, ours, instead: '', ratio: null, goal: null });
-const shownMb = ({ now, most }: ReturnType<typeof memoryMb>) =>
-  `${Math.round(now)} MB (${Math.round(most)} MB)`;
 const both = (values: readonly number[]) =>
   `${milliseconds(median(values))}, ${milliseconds(percentile(values, 99))}, ${milliseconds(Math.max(...values))}`;
 print({
@@ -96,43 +95,35 @@ print({
   how: `${count(size.owners)} owners with two units each on one host, ${count(size.groups)} groups, ${count(size.rules)} rules; two daemons, one Redis with an append-only file, and who asks, all on this host. Checks as above, of a daemon on whose host none of it is stored. Instead: the least server that asks Redis at each check, one hash an owner with limit and sizes, what is asked in the same moment sent together. It knows no rules, groups or subjects. A lag is the time from the answer to a change of a rule, by the host that tells, to the first check that the other decides by it.`,
   figures: [
     ...checks,
-    plain(
+    alone(
       'owners told a second, the first time and again',
       `${perSecond(telling.perSecond)}, ${perSecond(retelling.perSecond)}`,
     ),
-    plain('memory of Redis for each owner: usage, largest units, name and policy', bytesEach(heldBytes)),
-    plain('a host that knows nothing joins: from exec to the first decision by all of it', seconds(joinMs)),
-    {
-      what: 'lag of a change of a rule, median, p99, longest',
-      ours: both(calm.lags),
-      instead: '',
-      ratio: null,
-      goal: lagGoal(calm.lags),
-    },
-    {
-      what: `the same while ${count(size.owners)} owners are told of, ${busy.lags.length} changes`,
-      ours: both(busy.lags),
-      instead: '',
-      ratio: null,
-      goal: lagGoal(busy.lags),
-    },
-    plain(
+    alone('memory of Redis for each owner: usage, largest units, name and policy', bytesEach(heldBytes)),
+    alone('a host that knows nothing joins: from exec to the first decision by all of it', seconds(joinMs)),
+    alone('lag of a change of a rule, median, p99, longest', both(calm.lags), lagGoal(calm.lags)),
+    alone(
+      `the same while ${count(size.owners)} owners are told of, ${busy.lags.length} changes`,
+      both(busy.lags),
+      lagGoal(busy.lags),
+    ),
+    alone(
       'what one check at a time waits meanwhile, where it is told: median, p99, longest',
       both(busy.waits[0]),
     ),
-    plain('the same where it is heard', both(busy.waits[1])),
-    plain(
+    alone('the same where it is heard', both(busy.waits[1])),
+    alone(
       'two hosts while nothing happens: commands to Redis a second, processor time of each',
       `${quiet.commands.toFixed(1)}; ${(quiet.load * 100).toFixed(1)} %`,
     ),
     {
       what: 'memory where it is stored (most)',
-      ours: shownMb(oneMb),
-      instead: `without Redis ${shownMb(aloneMb)}`,
+      ours: megabytes(oneMb),
+      instead: `without Redis ${megabytes(aloneMb)}`,
       ratio: oneMb.now / aloneMb.now,
       goal: null,
     },
-    plain('memory where it is heard of (most)', shownMb(joinedMb)),
+    alone('memory where it is heard of (most)', megabytes(joinedMb)),
   ],
 });
 
@@ -151,14 +142,6 @@ function configFor(folder: string, host: string): string {
 
 function check(owner = ''): string {
   return `/v1/check?owner=${owner}&subject=size:git:lfs`;
-}
-
-function adminOf({ socket }: Server): string {
-  return join(dirname(socket), 'admin.sock');
-}
-
-async function adminAnswers(server: Server): Promise<void> {
-  await comes(async () => (await statusOf(adminOf(server), '/api/v1/version')) === 200);
 }
 
 async function usedOn({ socket }: Server, owner = ''): Promise<unknown> {

@@ -4,9 +4,8 @@
  */
 
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { scan, startDaemon, startServer } from './daemon.ts';
-import { count, milliseconds, print, ratioOf, seconds, spread, tell } from './figures.ts';
+import { scan, startDaemon, startPlain } from './daemon.ts';
+import { alone, count, megabytes, milliseconds, print, ratioOf, seconds, spread, tell } from './figures.ts';
 import { makeGround, makeOwners, writeConfig } from './ground.ts';
 import { memoryMb, timed } from './processes.ts';
 
@@ -17,8 +16,6 @@ const starts = 9;
 const directory = makeGround();
 const root = join(directory, 'git');
 const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
-const plainSocket = join(directory, 'plain.sock');
-const plainServer = fileURLToPath(new URL('./plain-server.ts', import.meta.url));
 
 makeOwners(root, unitsAtStart);
 const first = await startDaemon(config);
@@ -32,13 +29,13 @@ for (let each = 0; each < starts; each++) {
   const daemon = await startDaemon(config, `/v1/check?path=${root}/owner-${each}/project.git`);
   ours.push(daemon.answeredMs);
   await daemon.stop();
-  const plain = await startServer([plainServer, plainSocket], plainSocket, '/');
+  const plain = await startPlain(directory);
   theirs.push(plain.answeredMs);
   await plain.stop();
 }
 tell(`starts: ${spread(ours, milliseconds)}, ceiling ${spread(theirs, milliseconds)}`);
 
-const least = await startServer([plainServer, plainSocket], plainSocket, '/');
+const least = await startPlain(directory);
 const small = await startDaemon(config);
 await scan(config, unitsAtStart);
 const smallMb = memoryMb(small.pid);
@@ -51,7 +48,7 @@ const du = await timed('du', ['-s', root]);
 const walkMs = Date.parse(walk.finished_at ?? '') - Date.parse(walk.started_at ?? '');
 const largeMb = memoryMb(large.pid);
 await large.stop();
-tell(`memory: ${shown(largeMb)} with ${count(ownersInMemory)} owners`);
+tell(`memory: ${megabytes(largeMb)} with ${count(ownersInMemory)} owners`);
 
 print({
   title: 'Starting, and memory',
@@ -66,13 +63,10 @@ print({
     },
     memory(unitsAtStart, smallMb),
     memory(ownersInMemory, largeMb),
-    {
-      what: 'each owner more, with its repository',
-      ours: `${count(((largeMb.now - smallMb.now) * 1e6) / (ownersInMemory - unitsAtStart))} bytes`,
-      instead: '',
-      ratio: null,
-      goal: null,
-    },
+    alone(
+      'each owner more, with its repository',
+      `${count(((largeMb.now - smallMb.now) * 1e6) / (ownersInMemory - unitsAtStart))} bytes`,
+    ),
     {
       what: `a full walk of ${count(ownersInMemory)} repositories with nothing in them, once`,
       ours: seconds(walkMs),
@@ -89,13 +83,9 @@ function memory(owners: number, mb: Memory) {
   const what = `memory, ${count(owners)} owners (most)`;
   return {
     what,
-    ours: shown(mb),
-    instead: `ceiling ${shown(leastMb)}`,
+    ours: megabytes(mb),
+    instead: `ceiling ${megabytes(leastMb)}`,
     ratio: mb.now / leastMb.now,
     goal: null,
   };
-}
-
-function shown({ now, most }: Memory): string {
-  return `${Math.round(now)} MB (${Math.round(most)} MB)`;
 }

@@ -4,14 +4,14 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readGuide } from '../test/e2e/guide.ts';
 import { scan, startDaemon } from './daemon.ts';
-import { median, print, seconds, spread, tell } from './figures.ts';
+import { alone, median, print, seconds, spread, tell } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
-import { environment, memoryMb, timed } from './processes.ts';
+import { environment, freePort, memoryMb, timed } from './processes.ts';
 
 const largeBytes = 1_000_000_000;
 const rounds = 7;
@@ -73,13 +73,11 @@ print({
         reason: 'one upload differs from the next by more.',
       },
     },
-    {
-      what: `memory for ${atOnce} uploads at once`,
-      ours: `${grownMb.toFixed(1)} MB more in the daemon`,
-      instead: '',
-      ratio: null,
-      goal: { words: `below ${goalMb} MB`, met: grownMb < goalMb, reason: 'batches were held.' },
-    },
+    alone(`memory for ${atOnce} uploads at once`, `${grownMb.toFixed(1)} MB more in the daemon`, {
+      words: `below ${goalMb} MB`,
+      met: grownMb < goalMb,
+      reason: 'batches were held.',
+    }),
   ],
 });
 
@@ -153,12 +151,4 @@ async function listens(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -4,15 +4,16 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { type OwnerRow, ownerRow, signInLink } from '../src/wire/index.ts';
+import { type OwnerRow, ownerRow } from '../src/wire/index.ts';
 import { Browser } from '../test/e2e/browser.ts';
-import { Browsing, type Drawing, type FirstLoad } from './browsing.ts';
+import { Browsing, type Drawing, type FirstLoad, signInLinkOf } from './browsing.ts';
 import { startDaemon, startServer } from './daemon.ts';
 import {
+  alone,
   count,
   type Figure,
   median,
@@ -26,7 +27,7 @@ import {
 import { makeGround, writeConfig } from './ground.ts';
 import { makeStore, size } from './policy-store.ts';
 import { timed } from './processes.ts';
-import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
+import { adminAnswers, agent, answerOf, msOf, settled } from './questions.ts';
 
 const loads = 7;
 /**
@@ -46,8 +47,7 @@ await timed(fileURLToPath(new URL('../scripts/build', import.meta.url)), []);
 tell(`a store of ${count(size.owners)} owners is made`);
 await makeStore(directory, config);
 const daemon = await startDaemon(config);
-const admin = join(dirname(daemon.socket), 'admin.sock');
-while ((await statusOf(admin, '/api/v1/version')) !== 200) await delay(10);
+const admin = await adminAnswers(daemon);
 await settled(daemon);
 const rows = await allRows();
 const rowsFile = join(directory, 'rows.json');
@@ -59,7 +59,7 @@ const plain = await startServer([rowsServer, rowsSocket, rowsFile], rowsSocket, 
 const ended: (() => unknown)[] = [];
 const browser = await Browser.open({ teardown: end => ended.unshift(end) });
 const [ours, theirs] = [await tab(), await tab()];
-const link = await signInLinkOf('administrator');
+const link = await signInLinkOf(admin, 'administrator');
 const ourUrl = new URL('owners', link).href;
 const theirUrl = (await answerOf(rowsSocket, '/')).text;
 
@@ -106,13 +106,6 @@ async function allRows(): Promise<readonly OwnerRow[]> {
 async function rowsOf(query: string): Promise<readonly OwnerRow[]> {
   const { text } = await answerOf(admin, `/api/v1/admin/quota/usage?${query}`);
   return z.array(ownerRow).parse(JSON.parse(text));
-}
-
-async function signInLinkOf(username: string): Promise<string> {
-  await msOf(admin, '/api/v1/admin/users', { method: 'POST', body: { username, is_admin: true } });
-  const path = `/api/v1/users/${username}/sign-in-link`;
-  const { text } = await answerOf(admin, path, { method: 'POST', body: {} });
-  return signInLink.parse(JSON.parse(text)).url;
 }
 
 async function tab(): Promise<Browsing> {
@@ -215,13 +208,7 @@ function report({ loaded, typed, heaps, turned, sorted, answered }: Awaited<Retu
     ratio: ratioOf(both.ours, both.theirs),
     goal: null,
   });
-  const alone = (what: string, times: readonly number[]): Figure => ({
-    what,
-    ours: spreadMs(times),
-    instead: '',
-    ratio: null,
-    goal: null,
-  });
+  const timesOf = (what: string, times: readonly number[]) => alone(what, spreadMs(times));
   const between = (from: (drawing: Drawing) => number, to: (drawing: Drawing) => number) =>
     typed.ours.map(drawing => to(drawing) - from(drawing));
   const asked = ({ askedMs }: Drawing) => askedMs ?? Number.NaN;
@@ -258,25 +245,25 @@ function report({ loaded, typed, heaps, turned, sorted, answered }: Awaited<Retu
           reason: 'the host had other work meanwhile.',
         },
       },
-      alone(
+      timesOf(
         'of that, until the daemon is asked',
         between(() => 0, asked),
       ),
-      alone('then until it has answered', between(asked, told)),
-      alone(
+      timesOf('then until it has answered', between(asked, told)),
+      timesOf(
         'then until the rows are in the page',
         between(told, ({ thereMs }) => thereMs),
       ),
-      alone(
+      timesOf(
         'then until they can be seen',
         between(
           ({ thereMs }) => thereMs,
           ({ drawnMs }) => drawnMs,
         ),
       ),
-      alone('such a question asked at the socket', answered),
-      alone('from a click to the next page', turned),
-      alone('from a click to another order', sorted),
+      timesOf('such a question asked at the socket', answered),
+      timesOf('from a click to the next page', turned),
+      timesOf('from a click to another order', sorted),
       compared(
         "memory of the page's own objects",
         heaps,

@@ -10,10 +10,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../bench/processes.ts';
 import { startRedis } from '../bench/redis.ts';
 import { localAdminClient } from '../src/commands/client.ts';
 import { addressOf, signInLink } from '../src/wire/index.ts';
@@ -132,14 +132,6 @@ async function drawFleet(browser: Browser, port: number): Promise<void> {
   } finally {
     await redis.stop();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const at = server.address();
-  server.close();
-  return typeof at === 'object' && at !== null ? at.port : 0;
 }
 
 type Method = 'GET' | 'PATCH' | 'POST' | 'PUT';
