@@ -37,48 +37,33 @@ const owner = fc.oneof(
   ownerName.map(name => ({ by: 'fixed', name }) as const),
 );
 
+const besideFile: Omit<NewPlaces, 'dataPath'> = {
+  sockets: null,
+  socketGroup: null,
+  trustedGroup: null,
+  directories: [],
+  account: null,
+};
+const reporting = { mode: 'report', limit: proposeTotal([]) } as const;
+
 t.test('whatever the places are named, what is written loads as what was found', async t => {
   const folder = folderWith(t, {});
   const file = join(folder, 'app.ini');
   fc.assert(
     fc.property(root, root, owner, fc.string(), (place, data, source, advice) => {
+      const common = { owner: source, visibility: 'export-ok', follow: [resolve(place, 'disk')] } as const;
       const found = {
         root: place,
         layout: 'owners',
         storages: [
-          {
-            kind: 'repos',
-            templates: [`${place}/{owner}/{repo}.git`],
-            owner: source,
-            visibility: 'export-ok',
-            follow: [resolve(place, 'disk')],
-          },
-          {
-            kind: 'wiki',
-            templates: [`${place}/{owner}/{repo}.wiki.git`],
-            owner: source,
-            visibility: 'export-ok',
-            follow: [resolve(place, 'disk')],
-          },
+          { kind: 'repos', templates: [`${place}/{owner}/{repo}.git`], ...common },
+          { kind: 'wiki', templates: [`${place}/{owner}/{repo}.wiki.git`], ...common },
         ],
         advice: [advice, 'two\nlines\n[quota]'],
         stores: [{ what: 'LFS objects', path: place, subject: null, bytes: 0, whole: true }],
       } as const;
-      const places: NewPlaces = {
-        dataPath: data,
-        sockets: place,
-        socketGroup: 'git',
-        trustedGroup: null,
-        directories: [],
-        account: null,
-      };
-      const quota = {
-        mode: 'report',
-        limit: proposeTotal([]),
-        hasWorker: true,
-        keepsHooks: true,
-        gits: null,
-      } as const;
+      const places = { ...besideFile, dataPath: data, sockets: place, socketGroup: 'git' };
+      const quota = { ...reporting, hasWorker: true, keepsHooks: true, gits: null };
       writeFileSync(file, configText(found, places, quota, null));
       const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
       // A path that is too long for a socket has nothing to do with how it is written.
@@ -101,22 +86,9 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
   const folder = folderWith(t, {});
   const file = join(folder, 'app.ini');
   const found = { root: '/srv', layout: 'gitea', storages: [], advice: [], stores: [] } as const;
-  const places: NewPlaces = {
-    dataPath: folder,
-    sockets: null,
-    socketGroup: null,
-    trustedGroup: null,
-    directories: [],
-    account: null,
-  };
+  const places = { ...besideFile, dataPath: folder };
   const gits = { words: 'two\n[x]', value: 'git, /usr/local/bin/git' };
-  const quota = {
-    mode: 'report',
-    limit: proposeTotal([]),
-    hasWorker: false,
-    keepsHooks: false,
-    gits,
-  } as const;
+  const quota = { ...reporting, hasWorker: false, keepsHooks: false, gits };
   const load = (configFile: string, why: string | null) => {
     const fault = why === null ? null : ({ code: 'schema', message: why, mend: why } as const);
     const forge = { kind: 'gitea', config: configFile, address: null, fault };
