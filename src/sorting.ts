@@ -2,7 +2,7 @@
 
 import { inSlices } from './turns.ts';
 
-export type Compare<Entry> = (a: Entry, b: Entry) => number;
+type Compare<Entry> = (a: Entry, b: Entry) => number;
 
 /** Compares by code units, as names are listed. */
 export function byText(a: string, b: string): number {

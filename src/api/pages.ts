@@ -1,7 +1,7 @@
 /** Pagination of long lists. */
 
 import { z } from 'zod';
-import { type Compare, firstOf, mostPicked } from '../sorting.ts';
+import { firstOf, mostPicked } from '../sorting.ts';
 import { inSlices } from '../turns.ts';
 import { queryNumber } from '../wire/index.ts';
 import type { Call } from './route.ts';
@@ -49,7 +49,7 @@ export function forgivingPage(usual: number) {
 export async function pageOf<Entry extends object>(
   entries: Iterable<Entry | null>,
   { page, limit }: Page,
-  compare: Compare<Entry>,
+  compare: (a: Entry, b: Entry) => number,
 ): Promise<{ readonly entries: readonly Entry[]; readonly total: number }> {
   const end = page * limit;
   if (end <= mostPicked) {
@@ -91,7 +91,7 @@ export function onePage<Entry extends z.ZodType>(entry: Entry) {
 export async function tellPage<Entry extends object>(
   call: Call,
   entries: Iterable<Entry | null>,
-  compare: Compare<Entry>,
+  compare: (a: Entry, b: Entry) => number,
   query: Page,
 ): Promise<readonly Entry[]> {
   const page = await pageOf(entries, query, compare);

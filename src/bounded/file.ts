@@ -24,7 +24,7 @@ export type BoundedFile =
       readonly stats: Stats;
     };
 
-export const mostFileBytes = 1024 * 1024;
+const mostFileBytes = 1024 * 1024;
 
 const { O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const chunkBytes = 64 * 1024;

@@ -8,8 +8,8 @@
  */
 
 export { Exchange, type ExchangeHandlers, type Fields } from './exchange.ts';
-export { type BoundedFile, mostFileBytes, OpenedFile, readBounded } from './file.ts';
-export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } from './json.ts';
+export { type BoundedFile, OpenedFile, readBounded } from './file.ts';
+export { JsonFault, mostDepth, readExactJson, readJson } from './json.ts';
 export {
   type EndedStage,
   isGroupAlive,

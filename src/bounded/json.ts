@@ -11,7 +11,7 @@ export class JsonFault extends Error {
 export const mostDepth = 64;
 
 /** The longest text in which each number is checked, since that needs a call for each value. */
-export const mostExactCharacters = 64 * 1024;
+const mostExactCharacters = 64 * 1024;
 
 /** A number with more digits may be rounded. */
 const plainDigits = 15;

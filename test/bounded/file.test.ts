@@ -5,18 +5,20 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import { mostFileBytes, readBounded } from '../../src/bounded/index.ts';
+import { readBounded } from '../../src/bounded/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const source = new URL('../../src/', import.meta.url);
+
+const mebibyte = 1024 * 1024;
 
 t.test('a regular file is read up to the bound', async t => {
   const file = join(t.testdir(), 'file');
   for (const [size, length, whole] of [
     [0, 0, true],
     [70_000, 70_000, true],
-    [mostFileBytes, mostFileBytes, true],
-    [mostFileBytes + 1, mostFileBytes, false],
+    [mebibyte, mebibyte, true],
+    [mebibyte + 1, mebibyte, false],
   ] as const) {
     writeFileSync(file, Buffer.alloc(size, 'x'));
     const read = readBounded(file);
