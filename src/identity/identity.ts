@@ -34,7 +34,7 @@ export type SignIn = { readonly token: string } | { readonly code: string };
 
 type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
 
-export interface IdentityOptions {
+interface IdentityOptions {
   readonly documents: SignedInOptions['documents'];
   /** Milliseconds since 1970. */
   now(): number;
@@ -57,7 +57,7 @@ interface SignInLink {
   readonly endsAt: number | null;
 }
 
-export const linkLifeMs = 600_000;
+const linkLifeMs = 600_000;
 const mostLinks = 1000;
 const codeBytes = 32;
 const twentyAMinute: AttemptLimits = { wrongTries: 20, perSeconds: 60 };

@@ -14,13 +14,7 @@
  */
 
 export type { Area, Caller } from './caller.ts';
-export {
-  type Authentication,
-  Identity,
-  type IdentityOptions,
-  linkLifeMs,
-  type SignIn,
-} from './identity.ts';
+export { type Authentication, Identity, type SignIn } from './identity.ts';
 export {
   identityKinds,
   type LinkDocument,

@@ -98,7 +98,7 @@ export function startSession(
   return { key, document, value: `${handle}.${secret}`, seconds: secondsLeft(document, now) };
 }
 
-export type DueChange = 'new_secret' | 'used';
+type DueChange = 'new_secret' | 'used';
 
 export function standingOf(
   { secret, previousSecret, rotatedAt, isUsed }: SessionDocument,

@@ -8,7 +8,6 @@ import { profileOf, type SessionDocument, sessionKind, tokenKind } from './kinds
 import {
   broughtIn,
   changeSecrets,
-  type DueChange,
   dueChange,
   endOf,
   isOver,
@@ -178,7 +177,8 @@ export class SignedIn {
     if (due === null) return null;
     const one = `${brought.key}.${brought.secret}`;
     const changing =
-      this.#changing.get(one) ?? this.#change(brought, due).finally(() => this.#changing.delete(one));
+      this.#changing.get(one) ??
+      this.#change(brought, due === 'new_secret').finally(() => this.#changing.delete(one));
     this.#changing.set(one, changing);
     try {
       return await changing;
@@ -190,10 +190,10 @@ export class SignedIn {
   }
 
   /** Changes the secrets. If several hosts have requests with the same secret, only one host renews it. */
-  async #change(brought: PresentedCookie, due: DueChange): Promise<SessionCookie | null> {
+  async #change(brought: PresentedCookie, isNewSecret: boolean): Promise<SessionCookie | null> {
     const { documents, now } = this.#options;
     await documents.catchUp();
-    if (due === 'new_secret' && !(await documents.takeLease(`rotate-${brought.key}`))) return null;
+    if (isNewSecret && !(await documents.takeLease(`rotate-${brought.key}`))) return null;
     return documents.transact(({ changes }) => changeSecrets(changes, brought, now()));
   }
 }

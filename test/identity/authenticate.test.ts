@@ -109,34 +109,13 @@ t.test('the last use of a token is known at once, kept in one write, and there a
 });
 
 t.test('the last use is written now and then, and tried again where it could not be', async t => {
-  const warned: string[] = [];
-  const log = { warn: (_: object, message: string) => void warned.push(message) };
-  const { clock, ledger } = await world(t);
-  let isAway = true;
-  const identity = new Identity({
-    documents: {
-      get snapshot() {
-        return ledger.documents.snapshot;
-      },
-      owners: ledger.documents.owners,
-      transact: async change => {
-        if (isAway) throw new Error('away');
-        return ledger.documents.transact(change);
-      },
-      transactInSlices: change => ledger.documents.transactInSlices(change),
-      catchUp: async () => {},
-      takeLease: async () => true,
-    },
-    now: () => clock.wall(),
-    log,
-    usesEveryMs: 1,
-  });
-  t.teardown(() => identity.close());
+  const { clock, ledger, identity, warned } = await world(t, { usesEveryMs: 1 });
   const { token, document } = await make(ledger, 'alice');
+  const transact = t.capture(ledger.documents, 'transact', () => Promise.reject(new Error('away')));
   await identity.authenticate(`token ${token}`, here);
   await until(() => (warned.length > 1 ? true : null));
   t.match(identity.tokensOf(document.owner), [{ lastUsedAt: clock.wall() }]);
-  isAway = false;
+  transact.restore();
   const kept = await until(
     () =>
       [...ledger.documents.volatileRecords()].find(({ text }) => text.includes(`${clock.wall()}`)) ?? null,

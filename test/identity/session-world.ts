@@ -6,7 +6,6 @@ import {
   createToken,
   createUser,
   Identity,
-  type IdentityOptions,
   identityKinds,
   type NewToken,
   type SignIn,
@@ -19,7 +18,12 @@ const here = '192.0.2.7';
 /** May give tokens all scopes, for ever. */
 export const unlimitedMaker = { scopes: ['all'], expiresAt: null };
 
-export async function world(t: Test, options: Partial<IdentityOptions> = {}) {
+interface Options {
+  readonly limits?: { readonly wrongTries: number; readonly perSeconds: number };
+  readonly usesEveryMs?: number;
+}
+
+export async function world(t: Test, options: Options = {}) {
   const clock = new SetClock();
   const opened = new World(t, { kinds: identityKinds, clock });
   const ledger = await opened.open();

@@ -35,7 +35,7 @@ const mostTold = 10;
  * A text is split at commas, and spaces around names are removed; names in a list stay unchanged. Numbers and
  * booleans are converted to text; null has no names.
  */
-export function namesInClaim(claims: Claims, claimName: string): ReadNames {
+function namesInClaim(claims: Claims, claimName: string): ReadNames {
   if (isOverage(claims, claimName)) return { is: 'overage' };
   const claim = claimAt(claims, claimName);
   if (claim === undefined) return { is: 'absent' };
@@ -114,7 +114,7 @@ function strange(value: unknown): string {
   return typeof value === 'number' ? 'a number too large to be read exactly' : claimKind(value);
 }
 
-export type ClaimRules = Pick<SourceDocument, 'groupClaim' | 'mapping' | 'missingClaim' | 'removal'>;
+type ClaimRules = Pick<SourceDocument, 'groupClaim' | 'mapping' | 'missingClaim' | 'removal'>;
 
 /**
  * Computes the quota groups of a user from the claims. Adds the groups that claimed names map to. With

@@ -22,7 +22,6 @@ import {
   arrivalBy,
   authorizationAddress,
   causesOf,
-  type FindProvider,
   isSafeFor,
   lostSecret,
   type Provider,
@@ -49,7 +48,7 @@ interface Onward {
 
 export class SignInFlow {
   readonly #options: SignInFlowOptions;
-  readonly #providerOf: FindProvider;
+  readonly #providerOf: (source: SourceDocument) => Promise<Provider>;
   readonly #useState = usedOnce(begunSeconds * 1000);
 
   constructor(options: SignInFlowOptions) {

@@ -56,15 +56,16 @@ interface Remembered {
   until: number;
 }
 
-/** Returns the provider of a source. Rejects with a `SignInFault`: `provider_away` or `misconfigured`. */
-export type FindProvider = (source: SourceDocument) => Promise<Provider>;
-
 /**
- * Returns a function that caches providers, but not their keys, since the provider may have rotated keys that
+ * Returns a function that finds the provider of a source, and rejects with a `SignInFault`: `provider_away` or
+ * `misconfigured`. It caches providers, but not their keys, since the provider may have rotated keys that
  * an earlier sign-in fetched. Keys are fetched only after the provider has accepted a code, so nobody can
  * cause such requests at will.
  */
-export function rememberingProviders(keys: SecretKeys, now: () => number): FindProvider {
+export function rememberingProviders(
+  keys: SecretKeys,
+  now: () => number,
+): (source: SourceDocument) => Promise<Provider> {
   const remembered = new Map<string, Remembered>();
   return async source => {
     const { id, discoveryUrl, clientId, clientSecret } = source;

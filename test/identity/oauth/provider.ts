@@ -23,15 +23,7 @@ export interface RealProvider {
 }
 
 /** Told to whoever asks for the scope `profile`. */
-const claimed = [
-  'preferred_username',
-  'name',
-  'groups',
-  'roles',
-  'realm',
-  'realm.roles',
-  '_claim_names',
-] as const;
+const claimed = ['preferred_username', 'name', 'groups'] as const;
 
 /** Tells whether it takes pushed authorization requests. */
 export type Pushing = 'not offered' | 'offered' | 'required';
