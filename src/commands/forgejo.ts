@@ -13,12 +13,6 @@ import { limit, type NewWholePolicy, rule } from '../wire/index.ts';
 import { messageIn, pathStep } from './client.ts';
 import { readWhole } from './files.ts';
 
-export interface ForgejoOption {
-  /** The address that people open, such as `https://git.example/`. */
-  readonly from?: string;
-  readonly tokenFile?: string;
-}
-
 const knownRule = rule.extend({ limit, per: rule.shape.per.optional() });
 const knownGroup = z.object({ name: z.string(), rules: z.array(knownRule) });
 
@@ -34,11 +28,11 @@ interface Server {
 }
 
 /**
- * The policy of a Forgejo: its rules, its groups, and their members. Rejects with `usage` for an invalid
- * address or token, with `input_output` for a file that cannot be read, and as `get` does.
+ * The policy of a Forgejo: its rules, its groups, and their members. `from` is the address that people open,
+ * such as `https://git.example/`. Rejects with `usage` for an invalid address or token, with `input_output` for a file that cannot be read, and as `get` does.
  */
-export async function policyOfForgejo(option: ForgejoOption): Promise<NewWholePolicy> {
-  const server = serverOf(option);
+export async function policyOfForgejo(from: string, tokenFile: string | undefined): Promise<NewWholePolicy> {
+  const server = serverOf(from, tokenFile);
   const groups: NewWholePolicy['groups'][number][] = [];
   for (const { name, rules } of await get(server, '/admin/quota/groups', z.array(knownGroup))) {
     const users = await get(server, `/admin/quota/groups/${pathStep(name)}/users`, z.array(login));
@@ -51,7 +45,7 @@ export async function policyOfForgejo(option: ForgejoOption): Promise<NewWholePo
   return { rules: await get(server, '/admin/quota/rules', z.array(knownRule)), groups };
 }
 
-function serverOf({ from = '', tokenFile }: ForgejoOption): Server {
+function serverOf(from: string, tokenFile: string | undefined): Server {
   const url = URL.parse(from);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new SoftquotaError('usage', '--from: expected an address such as https://git.example/');

@@ -11,7 +11,7 @@ import type { LintFault, NewWholePolicy, Simulation, WholePolicy } from '../wire
 import { apiCommand, resource } from './api-command.ts';
 import { policyInForce } from './client.ts';
 import { writeWhole } from './files.ts';
-import { type ForgejoOption, policyOfForgejo } from './forgejo.ts';
+import { policyOfForgejo } from './forgejo.ts';
 import { escapedLines } from './output.ts';
 import { draftOf, readPolicyFile } from './policy-file.ts';
 import {
@@ -23,6 +23,11 @@ import {
 } from './policy-import.ts';
 import { type ConfigOption, clientFrom, configFrom, whereIs } from './settings.ts';
 import { printKept, tell } from './streams.ts';
+
+interface Imported {
+  readonly from?: string;
+  readonly tokenFile?: string;
+}
 
 const fileHelp = 'the policy as JSON; - is standard input';
 
@@ -59,7 +64,7 @@ export const addPolicy = resource('policy', {
         return exitCodes.done;
       },
     }),
-    apiCommand<never, ImportOptions & ForgejoOption>('import [file]', {
+    apiCommand<never, ImportOptions & Imported>('import [file]', {
       summary: 'replace the policy by the policy in a file, or by that of a Forgejo',
       description:
         'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
@@ -110,9 +115,9 @@ export const addPolicy = resource('policy', {
 });
 
 /** The policy to import. Throws `usage` unless either a file or a server is named. */
-async function importable(file: string | undefined, options: ForgejoOption): Promise<NewWholePolicy> {
-  if (file !== undefined && options.from === undefined) return policyInFile(file);
-  if (file === undefined && options.from !== undefined) return policyOfForgejo(options);
+async function importable(file: string | undefined, { from, tokenFile }: Imported): Promise<NewWholePolicy> {
+  if (file !== undefined && from === undefined) return policyInFile(file);
+  if (file === undefined && from !== undefined) return policyOfForgejo(from, tokenFile);
   throw new SoftquotaError('usage', 'expected either a file, or --from with the address of a Forgejo server');
 }
 
