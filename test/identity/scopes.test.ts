@@ -5,15 +5,10 @@ import t from 'tap';
 import { type Area, createToken, createUser, Identity, identityKinds } from '../../src/identity/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { silentLog, World } from '../ledger/world.ts';
-import { unlimitedMaker } from './session-world.ts';
+import { make } from './session-world.ts';
 
 async function callerOf(ledger: Ledger, name: string, scopes: readonly string[]) {
-  const isAdmin = name === 'admin1';
-  const token = await ledger.documents.transact(transaction => {
-    const owner = transaction.owner(name) ?? createUser(transaction, { name, isAdmin });
-    const wanted = { name: String(Math.random()), scopes, expiresAt: null };
-    return createToken(transaction.changes, owner, wanted, { maker: unlimitedMaker, now: 0 }).token;
-  });
+  const { token } = await make(ledger, name, { name: String(Math.random()), scopes });
   const identity = new Identity({ documents: ledger.documents, now: () => 0, log: silentLog });
   const answer = await identity.authenticate(`token ${token}`, '192.0.2.1');
   if (answer.is !== 'caller') throw new Error(answer.is);
