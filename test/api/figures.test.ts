@@ -97,21 +97,6 @@ t.test('what lies in storage without an owner is told as nobody’s, until it ha
   t.strictSame((await overviewOf(world)).nobody, { bytes: 0, kinds: [] });
 });
 
-t.test('a disk that holds several roots is told once, with all that is stored on it', async t => {
-  const world = await World.open(t, {
-    settings: {
-      'storage.lfs': { PATH: 'lfs/{owner}' },
-      'storage.wiki': { PATH: 'none/{owner}/{repo}.wiki.git' },
-    },
-  });
-  mkdirSync(join(world.directory, 'lfs'));
-  await measure(world);
-  t.match(await disksOf(world), [
-    { path: `${world.directory}/git`, subjects: ['size:repos:private', lfs], size: Number, free: Number },
-    { path: `${world.directory}/none`, subjects: ['size:assets:wiki'], size: null, free: null },
-  ]);
-});
-
 t.test('refusals are told by the day, also after a restart', async t => {
   const world = await World.open(t, { settings: small });
   await world.report('alice', lfs, 1001);

@@ -38,7 +38,7 @@ export async function namesIn(world: World, query = ''): Promise<string[]> {
 export async function groupsOf(world: World, name: string): Promise<string[]> {
   const { groups } = z
     .object({ groups: z.array(z.object({ name: z.string() })) })
-    .parse(await world.get(`/admin/users/${name}/quota`));
+    .parse(await world.get(`/admin/users/${encodeURIComponent(name)}/quota`));
   return groups.map(group => group.name);
 }
 

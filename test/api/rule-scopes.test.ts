@@ -1,13 +1,10 @@
 /** Rules that limit groups, repositories, pushes and files, over the API. */
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
 import { event } from '../../src/overview/index.ts';
-import { finding, simulation } from '../../src/wire/index.ts';
+import { finding } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
-import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
 t.setTimeout(240_000);
@@ -88,59 +85,4 @@ t.test('what a limit could not be asked about is added up, and doctor says so', 
     const [first, ...others] = await events();
     return others.length === 1 && first?.kind === 'unasked' && first.count === 3 ? true : null;
   });
-});
-
-t.test('a trial of a policy names the repositories that it would refuse or allow', async t => {
-  const world = await World.open(t, { settings: { quota: { ENABLED: 'true', DEFAULT_GROUPS: 'all' } } });
-  for (const [name, bytes] of [
-    ['alice/app', 500],
-    ['alice/small', 50],
-    ['bob/app', 5000],
-    ...Array.from({ length: 25 }, (_, at) => [`carol/r${at}`, 1000 + at] as const),
-  ] as const) {
-    writeFileSync(join(repository(world, name), 'objects/data'), Buffer.alloc(bytes - 21));
-  }
-  await measure(world);
-  const each = (limit: number) => ({
-    name: 'each',
-    limit,
-    subjects: ['size:repos:all'],
-    per: 'repository' as const,
-  });
-  await world.post(rules, each(3000));
-  await world.post('/admin/quota/groups', { name: 'all', rules: [{ name: 'each' }] });
-  const body = {
-    rules: [each(400), file],
-    groups: [
-      { name: 'all', rules: [{ name: 'each' }] },
-      { name: 'free', rules: [{ name: 'big-files' }], users: ['bob'] },
-    ],
-  };
-  const trial = async (draft: object) => simulation.parse(await world.post('/admin/quota/simulate', draft));
-  const { refused, allowed, not_asked: notAsked } = await trial(body);
-  t.match(refused.first, [
-    { user: 'carol', changes: [{ unit: 'carol/r24' }, { unit: 'carol/r23' }] },
-    {
-      user: 'alice',
-      changes: [
-        {
-          subject: 'size:repos:private',
-          unit: 'alice/app',
-          before: { allowed: true },
-          after: { allowed: false, per: 'repository', unit: 'alice/app', used: 500, limit: 400 },
-        },
-      ],
-    },
-  ]);
-  t.strictSame(
-    refused.first.map(({ changes }) => changes.length),
-    [20, 1],
-    'the largest, and none that was refused before',
-  );
-  t.equal(refused.count, 2);
-  t.equal(allowed.count, 0);
-  t.strictSame(notAsked, ['file']);
-  const without = await trial({ rules: [], groups: [] });
-  t.match(without.allowed, { count: 1, first: [{ user: 'bob', changes: [{ unit: 'bob/app' }] }] });
-  t.notOk('not_asked' in without);
 });

@@ -203,9 +203,17 @@ t.test('twenty repositories of an owner are named, the largest, with all that ch
     walk(ledger, `alice/${size}`, 5, { path: `/srv/lfs/alice/${size}`, leaf: 'size:git:lfs' });
   }
   const each = { name: 'each', limit: 50, subjects: ['size:all' as const], per: 'repository' as const };
-  const rules = [each, { name: 'total', limit: -1, subjects: ['size:all' as const] }];
+  const file = { name: 'file', limit: 9, subjects: ['size:all' as const], per: 'file' as const };
+  const rules = [each, file, { name: 'total', limit: -1, subjects: ['size:all' as const] }];
   const groups = [{ name: 'lab', rules: rules.map(({ name }) => ({ name })), users: ['alice'] }];
-  const { refused } = await look(ledger, { rules, groups, settings: {} }, 10);
+  const { refused, allowed, ...others } = await look(ledger, { rules, groups, settings: {} }, 10);
+  t.strictSame(others.not_asked, ['file']);
+  t.equal(allowed.count, 0);
+  const [largest] = refused.first[0]?.changes ?? [];
+  t.match(largest, {
+    before: { allowed: true },
+    after: { allowed: false, per: 'repository', unit: 'alice/124', used: 129, limit: 50 },
+  });
   const named = refused.first[0]?.changes.map(({ unit, subject }) => `${unit} ${subject}`) ?? [];
   t.strictSame(
     named,
@@ -214,6 +222,20 @@ t.test('twenty repositories of an owner are named, the largest, with all that ch
       .slice(0, 20)
       .flatMap(size => [`alice/${size} size:repos:private`, `alice/${size} size:git:lfs`]),
   );
+  await ledger.documents.transact(transaction => {
+    createRule(transaction.changes, {
+      name: 'each',
+      limitBytes: 110,
+      subjects: ['size:all'],
+      per: 'repository',
+    });
+    createGroup(transaction.changes, { name: 'lab', rules: [{ name: 'each' }] });
+    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'lab');
+  });
+  const without = await look(ledger, { rules: [], groups: [], settings: {} }, 10);
+  t.match(without, { refused: { count: 0 }, allowed: { count: 1, first: [{ user: 'alice' }] } });
+  t.equal(without.allowed.first[0]?.changes[0]?.unit, 'alice/124');
+  t.notOk('not_asked' in without);
 });
 
 t.test('the grace of a group together counts in a trial, from when it began', async t => {

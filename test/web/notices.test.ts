@@ -63,13 +63,13 @@ t.test('dead notices are shown with their fault, and sent again one by one or al
   const { receiver, world, hook } = await configured(t);
   receiver.answer = fails;
   const rule = (name: string) =>
-    world.must(201, 'POST', '/admin/quota/rules', { body: { name, limit: 1e9, subjects: ['size:all'] } });
+    world.post('/admin/quota/rules', { name, limit: 1e9, subjects: ['size:all'] });
   for (const name of ['one', 'two', 'three']) await rule(name);
   await until(() => (receiver.came.length >= 3 ? true : null));
   // Notices that wait for a webhook that is gone are given up at the next attempt.
   world.reload({ 'webhook.other': hook });
   await until(async () => {
-    const { json } = await world.must(200, 'GET', '/admin/quota/notices?state=dead');
+    const json = await world.get('/admin/quota/notices?state=dead');
     const { deliveries } = z.object({ deliveries: z.array(z.unknown()) }).parse(json);
     return deliveries.length === 3 ? true : null;
   });
@@ -131,13 +131,13 @@ t.test('a test says whether it was delivered, and goes to the address that is ty
 
 t.test('everybody switches their own mails off and on', async t => {
   const { world } = await configured(t);
-  await world.must(200, 'PATCH', '/admin/users/alice', { body: { email: 'alice@git.example' } });
+  await world.patch('/admin/users/alice', { email: 'alice@git.example' });
   const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
   await reads(tab, 'They go to alice@git.example.', 'main');
   const wished = z.object({ mail: z.boolean() });
   const becomes = (mail: boolean) =>
     until(async () => {
-      const { json } = await world.must(200, 'GET', '/user/quota/notices', { as: 'alice' });
+      const json = await world.get('/user/quota/notices', { as: 'alice' });
       return wished.parse(json).mail === mail ? true : null;
     });
   const checked = () => tab.page.$eval('main input[type=checkbox]', box => box.checked);

@@ -12,10 +12,8 @@ const lfs = 'size:git:lfs';
 const repositories = 'size:repos:private';
 
 const world = await World.open(t, { settings: { hooks: { CONTACT: 'quota@forge.example' } } });
-await world.must(201, 'POST', '/admin/quota/rules', {
-  body: { name: 'total', limit: 10_000_000_000, subjects: ['size:all'] },
-});
-await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free', rules: [{ name: 'total' }] } });
+await world.post('/admin/quota/rules', { name: 'total', limit: 10_000_000_000, subjects: ['size:all'] });
+await world.post('/admin/quota/groups', { name: 'free', rules: [{ name: 'total' }] });
 for (const name of ['alice', 'acme']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
 await world.report('alice', lfs, 3_000_000_000, 'objects');
 await world.report('alice', repositories, 9_000_000_000, 'the-largest');
@@ -32,6 +30,9 @@ t.test('a refused user reads why, what takes most, and whom to ask, and when it 
   await reads(tab, 'Rule “total” of group “free” allows 10 GB for everything together', 'main');
   await reads(tab, '12.4 GB are stored (124 %). To add data again, free at least 2.4 GB.', 'main');
   await reads(tab, 'You cannot add data. You can still delete data.', 'main');
+  await tab.click('main button[aria-expanded]');
+  await reads(tab, 'deciding rule', '.effect');
+  await reads(tab, 'In every group that could allow this, a limit is exceeded.', '.effect');
   const [largest] = await wordsOf(tab, 'main [aria-label^="Repositories and other"] tbody tr');
   t.match(largest, /^the-largest .*9 GB/);
   await reads(tab, 'If that is not enough, ask for more space: quota@forge.example', 'main');

@@ -29,17 +29,17 @@ export async function realm(t: Test, settings: Settings = {}): Promise<World> {
       await world.report(owner, leaf, bytes, `${leaf} of ${owner}`);
     }
   }
-  const create = (path: string, body: object) => world.must(201, 'POST', path, { body });
+  const create = (path: string, body: object) => world.post(path, body);
   await create('/admin/quota/rules', { name: 'one-gigabyte', limit: 1e9, subjects: ['size:repos:all'] });
   await create('/admin/quota/groups', { name: 'free', rules: [{ name: 'one-gigabyte' }] });
   for (const name of odd) {
     await create('/admin/quota/rules', { name, limit: 1e10, subjects: ['size:all'] });
     await create('/admin/quota/groups', { name, rules: [{ name }] });
     const path = `/admin/quota/groups/${encodeURIComponent(name)}/users/${encodeURIComponent(name)}`;
-    await world.must(204, 'PUT', path);
+    await world.put(path);
     await world.newToken(name, ['read:user']);
   }
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
+  await world.put('/admin/quota/groups/free/users/bob');
   await world.must(204, 'PUT', `/admin/orgs/acme/members/${encodeURIComponent(oddNames.script)}`, {
     body: { role: 'owner' },
   });

@@ -4,7 +4,6 @@
 
 import t from 'tap';
 import { World } from '../api/world.ts';
-import { until } from '../e2e/ask.ts';
 import { oddNames } from './realm.ts';
 import { barriersInAnyLook, isLoaded, pressOnce, reads, readsNoMore, Web } from './world.ts';
 
@@ -116,40 +115,6 @@ t.test('allowances are given and ended on the page of an owner', async t => {
   await reads(tab, '11 GB of 10 GB', 'main');
   await reads(tab, 'allowance ended', 'main');
   t.same(tab.complaints, []);
-});
-
-t.test('an allowance ends to the second, at the gate and on the page', async t => {
-  await world.report('bob', lfs, 11_000_000_000, 'objects');
-  const tab = await web.signedIn(world.url, await world.newToken('bob', ['all']), 'mine');
-  await reads(tab, 'You cannot add data.', 'main');
-  const end = (Math.floor(Date.now() / 1000) + 8) * 1000;
-  const body = { bytes: 5_000_000_000, until: new Date(end).toISOString(), why: 'a short while' };
-  await world.must(201, 'POST', '/admin/users/bob/quota/allowances', { body });
-  await reads(tab, 'You can push and upload.', 'main');
-  let allowed = 0;
-  await until(
-    async () => {
-      const askedAt = Date.now();
-      const { status } = await world.gate('POST', '/v1/check', { owner: 'bob', subject: lfs });
-      const answeredAt = Date.now();
-      if (status === 200) {
-        allowed += 1;
-        t.ok(askedAt < end, `allowed ${askedAt - end} ms after the end`);
-        return null;
-      }
-      t.ok(answeredAt >= end, `refused ${end - answeredAt} ms before the end`);
-      return true;
-    },
-    () => 'it never ended',
-  );
-  t.ok(allowed > 0);
-  await reads(tab, 'You cannot add data.', 'main');
-  const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=allowance&owner=bob');
-  t.match(json, [
-    { action: 'ended', by: null },
-    { action: 'granted', by: { name: 'admin1' } },
-  ]);
-  t.ok(Date.parse(String(Reflect.get(Object(Reflect.get(Object(json), 0)), 'at'))) - end < 5000);
 });
 
 t.test('what the configuration grants is granted at once, and the form says how much that is', async t => {

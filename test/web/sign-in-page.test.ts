@@ -100,18 +100,8 @@ t.test('a link asks first where somebody is signed in already', async t => {
   await arrivedAt(tab, 'mine');
   await tab.click('nav ::-p-text(My tokens)');
   await isLoaded(tab);
-  const { json } = await world.must(200, 'GET', '/users/bob/sessions');
+  const json = await world.get('/users/bob/sessions');
   t.ok(Array.isArray(json) && json.length > 0, 'it is bob now');
-});
-
-t.test('who signs out is at the sign-in page, and the session is over', async t => {
-  const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
-  await isLoaded(tab);
-  await tab.click('nav ::-p-text(Sign out)');
-  await arrivedAt(tab, 'sign-in');
-  t.same((await world.must(200, 'GET', '/users/carol/sessions')).json, []);
-  await tab.go(new URL('mine', world.url).href);
-  await arrivedAt(tab, 'sign-in?back=mine');
 });
 
 t.test('an address that leads elsewhere is not followed after signing in', async t => {
