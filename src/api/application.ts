@@ -13,21 +13,13 @@ import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import { longestValidators } from '../wire/index.ts';
 import { type Asker, askerOf, isOpen, mustBeAllowed, nobody } from './asker.ts';
-import {
-  jsonInBody,
-  longBytes,
-  mostWithoutThread,
-  readLongBody,
-  sentBody,
-  strangersBytes,
-  usualBytes,
-} from './body.ts';
+import { sentDocument } from './body.ts';
 import { Downloads } from './downloads.ts';
 import { answerFault, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import { metricsPage } from './metrics.ts';
 import { signInPages, unsubscribePage } from './plain-pages.ts';
-import { type Call, type Method, queryOf, type Route, type SentDocument } from './route.ts';
+import { type Call, queryOf, type Route } from './route.ts';
 import type { ApiServices } from './services.ts';
 import { swaggerPage } from './swagger.ts';
 import { type Built, noSuchPage, webPages } from './web.ts';
@@ -109,7 +101,7 @@ function api({ routes, services, web }: ApplicationOptions): Router {
       caller = await admittedTo(route, asker);
     };
     const json = async () => {
-      const document = await sentDocument(route, request);
+      const document = await sentDocument(request, isOpen(route.access), route.longBody);
       // Checks the caller again: a slow body takes time, in which the token may have been revoked.
       await admit();
       return document;
@@ -169,17 +161,6 @@ function asToldTo(caller: Caller, error: unknown): unknown {
   return new SoftquotaError(error.code, message, { cause: error });
 }
 
-async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
-  const { access, longBody: schema } = route;
-  // An open route checks no caller before the body is read, so its limit is small.
-  const mostBytes = isOpen(access) ? strangersBytes : schema === undefined ? usualBytes : longBytes;
-  const body = await sentBody(request, mostBytes);
-  if (schema === undefined || body.length <= mostWithoutThread) {
-    return { json: jsonInBody(body, mostBytes), isRead: false };
-  }
-  return { json: await readLongBody({ schema, body }), isRead: true };
-}
-
 function answer(route: Route, request: Request, response: Response, body: unknown): void {
   const { status, schema, version } = route.answer;
   const etag = version === undefined ? null : `"${version(body)}"`;
@@ -211,7 +192,7 @@ function byPath(routes: readonly Route[]): readonly (readonly [string, ReadonlyM
 }
 
 function asSent(method: string): readonly string[] {
-  return method === ('get' satisfies Method) ? ['GET', 'HEAD'] : [method.toUpperCase()];
+  return method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()];
 }
 
 function isDecodable(path: string): boolean {

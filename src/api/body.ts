@@ -14,7 +14,7 @@ const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
 /** Limit of a body in bytes, unless the route has a long body, or checks no caller first. */
-export const usualBytes = mebibyte;
+const usualBytes = mebibyte;
 
 /**
  * Limit of a long body in bytes, enough for several hundred thousand owners. Only administrators send one.
@@ -22,17 +22,40 @@ export const usualBytes = mebibyte;
 export const longBytes = 16 * mebibyte;
 
 /** Limit of a body in bytes on routes that check no caller first. */
-export const strangersBytes = 4 * kibibyte;
+const strangersBytes = 4 * kibibyte;
 
 /** A document with fewer bytes per value on average is refused: it only costs memory. */
 const leastBytesPerValue = 16;
+
+export interface SentDocument {
+  readonly json: unknown;
+  /** True if the value has been checked against its schema already. */
+  readonly isRead: boolean;
+}
+
+/**
+ * Reads the document in a request. `isOpen`: no caller is checked before, so the limit is small. `schema`:
+ * that of a body that may be long. Rejects as `sentBody` does, and with `invalid`.
+ */
+export async function sentDocument(
+  request: Request,
+  isOpen: boolean,
+  schema: LongBodySchema | undefined,
+): Promise<SentDocument> {
+  const mostBytes = isOpen ? strangersBytes : schema === undefined ? usualBytes : longBytes;
+  const body = await sentBody(request, mostBytes);
+  if (schema === undefined || body.length <= mostWithoutThread) {
+    return { json: jsonInBody(body, mostBytes), isRead: false };
+  }
+  return { json: await readLongBody({ schema, body }), isRead: true };
+}
 
 /**
  * Resolves with the bytes of the JSON body, or with none if there is no body. A body that is too long is read
  * to its end and discarded, because a client does not read the answer while it sends. Rejects with `invalid`
  * if the content type is not JSON, with `body_too_large`, and with `bad_parameter` if the body is incomplete.
  */
-export async function sentBody(request: Request, mostBytes: number): Promise<Buffer> {
+async function sentBody(request: Request, mostBytes: number): Promise<Buffer> {
   if (request.headers['content-encoding'] !== undefined) {
     throw new SoftquotaError('invalid', 'body: expected JSON without Content-Encoding');
   }
@@ -90,7 +113,7 @@ function noDocument(why: string, cause: unknown): SoftquotaError {
 export type LongBodySchema = 'newWholePolicy' | 'draftPolicy';
 
 /** Limit in bytes below which parsing on the main thread is faster than starting a thread. */
-export const mostWithoutThread = 16 * 1024;
+const mostWithoutThread = 16 * 1024;
 
 export interface LongBodyTask {
   readonly schema: LongBodySchema;
@@ -103,7 +126,7 @@ export type LongBodyAnswer = { readonly fault: string } | { readonly parts: read
 const bodies = new SerialQueue();
 
 /** Resolves with the parsed value. Rejects with `invalid`. */
-export function readLongBody(task: LongBodyTask): Promise<unknown> {
+function readLongBody(task: LongBodyTask): Promise<unknown> {
   return bodies.run(() => readOnThread(task));
 }
 

@@ -6,7 +6,6 @@ import { type Caller, type Role, roleIn } from '../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
-import { mustBeAllowed } from './asker.ts';
 
 export type KnownOwner = OwnerUsage & { readonly id: number };
 
@@ -36,23 +35,6 @@ export function roleOver(
 ): Role | null {
   if (callerId === null) return null;
   return callerId === ownerId ? 'owner' : roleIn(snapshot, ownerId, callerId);
-}
-
-/**
- * Access rules for an operation on a user's own things, which administrators may use for every user. Others
- * are refused with `not_permitted`, whether the user exists or not; after that an unknown user is
- * `not_found`.
- */
-export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
-  const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
-  return {
-    access: { area: 'user', to },
-    mustBe: ({ user }: { readonly user: string }, caller: Caller): void => {
-      const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(user);
-      if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
-      knownOwner(ledger, user);
-    },
-  } as const;
 }
 
 /**

@@ -117,10 +117,18 @@ export function tellPages(call: Call, query: Page, total: number): void {
 }
 
 /**
+ * Sets the header with the address of the next page. `next` is the end of this page, null on the last one.
+ */
+export function tellNext(call: Call, query: object, next: string | null): void {
+  if (next === null) return;
+  call.header('Link', `<${addressWith(call, query, { after: next })}>; rel="next"`);
+}
+
+/**
  * Returns the address of the request with another place in the list: the page or the end of the page before.
  * Parameters that the route does not have are left out; of a repeated one, the first counts.
  */
-export function addressWith({ address }: Call, query: object, place: Readonly<Record<string, unknown>>): URL {
+function addressWith({ address }: Call, query: object, place: Readonly<Record<string, unknown>>): URL {
   const parameters = new Map<string, string>();
   for (const [name, value] of address.searchParams) {
     const isKept = Object.hasOwn(query, name) && !Object.hasOwn(place, name);

@@ -13,9 +13,9 @@ import type { Caller } from '../identity/index.ts';
 import { printable } from '../text.ts';
 import { knownName, mark } from '../wire/index.ts';
 import { administrators, type Browser, type Requirement } from './asker.ts';
-import type { LongBodySchema } from './body.ts';
+import type { LongBodySchema, SentDocument } from './body.ts';
 
-export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 export const tags = {
   policy: 'Rules and groups',
@@ -102,12 +102,6 @@ interface Incoming {
   readonly params: unknown;
   readonly query: unknown;
   json(): Promise<SentDocument>;
-}
-
-export interface SentDocument {
-  readonly json: unknown;
-  /** True if the value has been checked against its schema already. */
-  readonly isRead: boolean;
 }
 
 /** A route without its type parameters. */

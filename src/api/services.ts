@@ -9,14 +9,7 @@ import type { Notices } from '../notices/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
 import type { Scanner } from '../scan/index.ts';
-import type {
-  Finding,
-  Overview,
-  ReclaimRun,
-  RepositoryFigures,
-  SpaceAnswer,
-  UnownedKind,
-} from '../wire/index.ts';
+import type { Finding, Overview, ReclaimRun, RepositoryFigures, SpaceAnswer } from '../wire/index.ts';
 
 /** Reports of the worker about repositories, which are named by their paths. */
 export interface SpaceService {
@@ -83,7 +76,7 @@ export interface ApiServices {
   shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];
   /** Bytes in quarantine directories that count and belong to no running push. */
   strays(): { readonly bytes: number; readonly oldestMs: number | null };
-  unowned(): readonly UnownedKind[];
+  unowned(): Overview['nobody']['kinds'];
   worker(): Overview['worker'];
   /** Data that cannot be measured again. */
   backup(): Promise<Backup>;

@@ -8,7 +8,7 @@ import type { Examination } from '../doctor/index.ts';
 import { exitCodes } from '../errors.ts';
 import { given } from '../given.ts';
 import { counted, formatBytes, formatCount, formatUse } from '../text.ts';
-import type { Disk, Finding, Overview, OwnerRow } from '../wire/index.ts';
+import type { Finding, Overview, OwnerRow } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { adminClient, type DaemonClient, gateClient, isByUrl, withQuery } from './client.ts';
 import { runJob } from './job.ts';
@@ -134,7 +134,7 @@ function nameAndPercent({ name, used, limit }: OwnerRow): string {
   return percent === '-' ? name : `${name} (${percent})`;
 }
 
-function disksShown(disks: readonly Disk[]): readonly string[] {
+function disksShown(disks: Overview['disks']): readonly string[] {
   // Disks with problems come first.
   const sorted = disks.toSorted((a, b) => Number(a.state === 'ok') - Number(b.state === 'ok'));
   return sorted.slice(0, mostDisks).map((disk, at) => {
@@ -143,7 +143,7 @@ function disksShown(disks: readonly Disk[]): readonly string[] {
   });
 }
 
-function diskWords({ path, size, free, state }: Disk): string {
+function diskWords({ path, size, free, state }: Overview['disks'][number]): string {
   if (size === null || free === null) return `${path}: did not answer`;
   const effect = { full: ', and what grows there is refused', low: ', less than twice MIN_FREE', ok: '' };
   return `${path}: ${formatBytes(free)} free of ${formatBytes(size)}${effect[state]}`;

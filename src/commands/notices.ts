@@ -2,7 +2,7 @@
 
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import type { NoticeDelivery, NoticeList, NoticePlace, NoticesSentAgain, NoticeTest } from '../wire/index.ts';
+import type { NoticeList, NoticePlace, NoticesSentAgain, NoticeTest } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { mostRows, pathStep, withQuery } from './client.ts';
 import { formatTime, table } from './output.ts';
@@ -68,7 +68,7 @@ function placesTable(places: readonly NoticePlace[]): string {
   ]);
 }
 
-function deliveriesTable(deliveries: readonly NoticeDelivery[]): string {
+function deliveriesTable(deliveries: NoticeList['deliveries']): string {
   return table(deliveries, [
     ['ID', delivery => delivery.id],
     ['TO', delivery => delivery.to],

@@ -6,7 +6,7 @@
 import { type ForgeKind, type Unowned, unownedReasons } from '../forge/index.ts';
 import { forgeSource } from '../ledger/index.ts';
 import { formatBytes, formatCount, printable } from '../text.ts';
-import type { Finding, UnownedKind } from '../wire/index.ts';
+import type { Finding, Overview } from '../wire/index.ts';
 import { commandLine, listed, makeFinding } from './catalog.ts';
 import { forgeAway, type Observed, type ObservedForge } from './observed.ts';
 
@@ -59,6 +59,8 @@ export function* forgeFindings({ forge, ledger }: Observed): Generator<Finding> 
     yield makeFinding('forge_unowned', message, mend);
   }
 }
+
+type UnownedKind = Overview['nobody']['kinds'][number];
 
 /** `reason`: the reason why the forge's database names no owner. */
 function wordsOf(kind: ForgeKind, reason: Unowned['reason']): Pick<UnownedKind, 'what' | 'mend'> {

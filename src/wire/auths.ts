@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
 import { text as anyText, atMost, component, mostOf, nameOrNothing, names, newName } from './bounds.ts';
-import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
+import { mappingShape } from './mapping.ts';
 
 const text = anyText.nullish();
 const name = anyText.meta({ maxLength: longestName, pattern: nameOrNothing }).nullish();
@@ -41,19 +41,7 @@ const fields = {
     .unknown()
     .optional()
     .meta({
-      anyOf: [
-        {
-          type: 'object',
-          maxProperties: mostMapped,
-          additionalProperties: {
-            type: 'array',
-            maxItems: mostMapped,
-            items: { type: 'string', maxLength: longestMappedName },
-          },
-        },
-        { type: 'string', maxLength: longestMappingText },
-        { type: 'null' },
-      ],
+      ...mappingShape,
       description:
         'Map claimed groups to quota groups: an object of lists, `{"group at the provider": ["quota group"]}`, or its JSON text.',
     }),

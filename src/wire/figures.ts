@@ -22,13 +22,9 @@ const disk = component('Disk', 'A file system of this host with storage roots.',
   }),
 });
 
-export type Disk = z.infer<typeof disk>;
-
 const refusalsOfDay = z
   .object({ day: z.string().meta({ description: 'In UTC, such as 2026-11-20.' }), count })
   .meta({ id: 'RefusalsOfDay', description: 'On all hosts that share the quota.' });
-
-export type RefusalsOfDay = z.infer<typeof refusalsOfDay>;
 
 const unownedKind = component('UnownedKind', 'Stored data of which nobody is the owner.', {
   kind: z.string().meta({ description: 'Such as `lfs_orphaned` or `directories_without_owner`.' }),
@@ -39,8 +35,6 @@ const unownedKind = component('UnownedKind', 'Stored data of which nobody is the
     .string()
     .meta({ description: 'What of it can be deleted safely, and how: a sentence or a command.' }),
 });
-
-export type UnownedKind = z.infer<typeof unownedKind>;
 
 export const overview = component('Overview', 'All owners together.', {
   mode,

@@ -12,8 +12,6 @@ export const hiddenRefs = {
   ],
 } as const;
 
-export const everyHiddenRef: readonly string[] = Object.values(hiddenRefs).flat();
-
 /** Returns true for refs that GitLab reserves. `name` is a ref, or the beginning of some. */
 export function isKeptByGitlab(name: string): boolean {
   return hiddenRefs.gitlab.some(each => name.startsWith(each));

@@ -3,13 +3,30 @@
 import { messageOf } from '../errors.ts';
 
 /** Limit of a mapping in characters of JSON, which is parsed in one step. */
-export const longestMappingText = 512 * 1024;
+const longestMappingText = 512 * 1024;
 
 /** Limit of groups at the provider, and of quota groups for each of them. */
-export const mostMapped = 20_000;
+const mostMapped = 20_000;
 
 /** Limit of any name in a mapping, in characters. */
-export const longestMappedName = 1024;
+const longestMappedName = 1024;
+
+/** JSON schema of a mapping in a request. */
+export const mappingShape = {
+  anyOf: [
+    {
+      type: 'object',
+      maxProperties: mostMapped,
+      additionalProperties: {
+        type: 'array',
+        maxItems: mostMapped,
+        items: { type: 'string', maxLength: longestMappedName },
+      },
+    },
+    { type: 'string', maxLength: longestMappingText },
+    { type: 'null' },
+  ],
+};
 
 const tooLong = `expected a name of at most ${longestMappedName} characters`;
 

@@ -98,7 +98,6 @@ export const mailWishEdit = z
 
 export type NoticeList = z.infer<typeof noticeList>;
 export type NoticePlace = z.infer<typeof noticePlace>;
-export type NoticeDelivery = z.infer<typeof noticeDelivery>;
 export type NoticeTest = z.infer<typeof noticeTest>;
 export type NoticesSentAgain = z.infer<typeof noticesSentAgain>;
 export type MailWish = z.infer<typeof mailWish>;

@@ -6,7 +6,6 @@
 
 import { z } from 'zod';
 import {
-  type GraceMost,
   isSubject,
   parseGraceMost,
   type RuleScope,
@@ -61,9 +60,13 @@ export const askedSubject = text
     description: `One of ${subjects.map(subject => `\`${subject}\``).join(', ')}.`,
   });
 
-export const askedSize = queryNumber(0, Number.MAX_SAFE_INTEGER, 0).meta({
-  description: 'Bytes about to be added; they count with `[quota] PRECISE`.',
-});
+/** Parameters of a question about a decision. */
+export const askedDecision = {
+  subject: askedSubject,
+  size: queryNumber(0, Number.MAX_SAFE_INTEGER, 0).meta({
+    description: 'Bytes about to be added; they count with `[quota] PRECISE`.',
+  }),
+} as const;
 
 const asConfigured = 'default';
 
@@ -137,7 +140,7 @@ const newScope = z
   .custom<RuleScope>(() => true)
   .meta({ ...scopeMeta, type: 'string', enum: [...ruleScopes] });
 
-export const shownScope = z.enum(ruleScopes).meta(scopeMeta);
+const shownScope = z.enum(ruleScopes).meta(scopeMeta);
 
 /** Rejects the mode that groups had in the previous release. */
 const noGroupMode = z
@@ -167,26 +170,10 @@ const shownWarnAt = z.array(z.number().int()).readonly().optional().meta({
   description: 'The percentages of its own at which is warned. Left out: as `[quota] WARN_AT` says.',
 });
 
-export const shownMode = z.enum(ruleModes).optional().meta({
+const shownMode = z.enum(ruleModes).optional().meta({
   description:
     '`report`: what it would refuse is recorded, and let through; `warn`: who passes its limit is told, and refused nothing. Left out: it is in force.',
 });
-
-/** Returns null for the configured value. */
-export function graceMsFrom(grace: z.output<typeof newGrace>): number | null {
-  return grace === asConfigured ? null : grace * 1000;
-}
-
-/** Returns null for the configured value. */
-export function graceMostFrom(text: string): GraceMost | null {
-  const parsed = text === asConfigured ? null : parseGraceMost(text);
-  return parsed?.ok === true ? parsed.value : null;
-}
-
-/** Returns null for the configured value. */
-export function warnAtFrom(warnAt: z.output<typeof newWarnAt>): readonly number[] | null {
-  return warnAt === asConfigured ? null : warnAt;
-}
 
 /** Null means the same as absent, because clients in other languages send it. */
 const newTerms = {

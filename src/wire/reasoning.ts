@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
 import { atMost, bytes, component, knownName, mostOf, names, strictComponent } from './bounds.ts';
-import { groupsRule, limit, newGroup, newRule, shownMode, shownScope } from './policy.ts';
+import { groupsRule, limit, newGroup, newRule, rule } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 
 const named = names.meta({ description: 'The subjects of the rule.' });
@@ -19,7 +19,7 @@ const explainedRule = component('ExplainedRule', 'A rule that covers the subject
   garbage: verdict.shape.garbage,
   headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
   grace: verdict.shape.grace,
-  mode: shownMode,
+  mode: rule.shape.mode,
   verdict: z
     .enum(['allows', 'graced', 'refuses'])
     .meta({ description: '`graced`: the limit is passed, and its grace lets it through.' }),
@@ -28,7 +28,7 @@ const explainedRule = component('ExplainedRule', 'A rule that covers the subject
 
 const explainedBound = explainedRule
   .extend({
-    per: shownScope,
+    per: rule.shape.per,
     step: z.enum(['assigned', 'defaults']),
     group: z.string(),
     rule: z.string(),

@@ -25,17 +25,6 @@ const end = z.iso
   .max(longestMoment)
   .meta({ description: 'ISO 8601; a part of a second does not count.' });
 
-export const addedAllowance = z
-  .object({
-    bytes,
-    count: z.number().int().meta({ description: 'How many allowances there are.' }),
-    until: z.string().meta({ description: 'When the first of them ends.' }),
-  })
-  .meta({
-    id: 'AddedAllowance',
-    description: 'The part of a limit that allowances add, which is for a time.',
-  });
-
 /** Unreachable bytes under a rule that do not count. */
 export const unreachableGarbage = z
   .object({

@@ -13,7 +13,18 @@ import {
 } from '../quota/index.ts';
 import { isoTime } from '../text.ts';
 import { bytes, component } from './bounds.ts';
-import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
+import { allowance, unreachableGarbage } from './requests.ts';
+
+const addedAllowance = z
+  .object({
+    bytes,
+    count: z.number().int().meta({ description: 'How many allowances there are.' }),
+    until: z.string().meta({ description: 'When the first of them ends.' }),
+  })
+  .meta({
+    id: 'AddedAllowance',
+    description: 'The part of a limit that allowances add, which is for a time.',
+  });
 
 const grace = z
   .object({
@@ -130,11 +141,9 @@ export function withEnds(
   };
 }
 
-export const ownerStates = ['over', 'grace', 'near', 'ok'] as const;
+export const ownerState = z.enum(['over', 'grace', 'near', 'ok']);
 
-export type OwnerState = (typeof ownerStates)[number];
-
-export const ownerState = z.enum(ownerStates);
+export type OwnerState = z.infer<typeof ownerState>;
 
 export const ownerRow = verdict
   .extend({

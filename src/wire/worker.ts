@@ -147,8 +147,6 @@ const filePath = z.object({
     .readonly(),
 });
 
-export type FoundFilePath = z.infer<typeof filePath>;
-
 /** Answers to tasks; the answer to `space` is a `SpaceReport`. */
 export const workerAnswers = {
   reclaim: reclaimRun.pick({ freed_bytes: true, unreachable_bytes: true }),

@@ -3,15 +3,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { z } from 'zod';
-import { ownerRow } from '../../src/wire/index.ts';
 import { apply } from './any-policy.ts';
 import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
 t.setTimeout(240_000);
 
-const rowsIn = (json: unknown) => z.array(ownerRow).parse(json);
 const usageOf = (group: string) => `/admin/quota/groups/${encodeURIComponent(group)}/usage`;
 
 async function withPools(t: Parameters<typeof World.open>[0]): Promise<World> {
@@ -41,7 +38,7 @@ const pools = [
   { rule: 'together', subjects: ['size:git:all'], ...near, used: 110, percent: 110, state: 'over' },
 ];
 
-/** For those who only look, until the last test. */
+/** For those who only look. */
 const world = await withPools(t);
 
 t.test('a group has its pools, and the members by what they use of the first', async t => {
@@ -165,22 +162,4 @@ t.test('repositories with a limit of their own stand by their percentage', async
     t.match(ofOwners, [{ name: 'bob', total: 2030 }]);
   }
   await world.must(403, 'GET', list, { as: 'alice' });
-});
-
-t.test('a full pool is the state of each of its members, until anybody makes room', async t => {
-  const over = async () => {
-    const json = await world.get('/admin/quota/usage?state=over&sort=name');
-    return rowsIn(json).map(({ name }) => name);
-  };
-  t.strictSame(await over(), ['alice', 'bob', 'carol']);
-  t.match(await world.get('/admin/quota/overview'), { owners: { over: 3 } });
-  t.match(await world.get('/admin/quota/usage?q=carol'), [
-    { state: 'over', per: 'group', used: 110, share: 0, percent: 110, subject: 'size:git:all' },
-  ]);
-  await world.report('bob', 'size:git:lfs', 20);
-  t.match(await world.get(usageOf('lab/é')), { pools: [{}, { used: 80, state: 'near' }] });
-  t.strictSame(await over(), []);
-  t.match(await world.get('/admin/quota/overview'), { owners: { over: 0, near: 3 } });
-  await world.remove('/admin/quota/groups/lab%2F%C3%A9/users/alice');
-  t.match(await world.get('/admin/quota/overview'), { owners: { over: 0, near: 0 } });
 });

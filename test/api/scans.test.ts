@@ -1,7 +1,6 @@
 /** Scans over HTTP: started, listed, and looked at while they really measure. */
 
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
@@ -27,14 +26,6 @@ function ended(world: World, id: number): Promise<ScanReport> {
     const scan = await look(world, id);
     return isOver(scan) ? scan : null;
   });
-}
-
-/** Repositories that take a while to be walked. */
-async function forest(world: World): Promise<void> {
-  for (let at = 0; at < 12; at++) {
-    const objects = join(repository(world, `owner${at % 7}/repo${at}`), 'objects');
-    for (let file = 0; file < 300; file++) await writeFile(join(objects, `${file}`), 'x');
-  }
 }
 
 t.test('a scan is started with 202, goes on by itself, and is found again', async t => {
@@ -129,14 +120,4 @@ t.test('units whose storage app.ini lacks at a start stay, stale, until that is 
   t.strictSame(await missing(), []);
   await world.restart();
   t.strictSame(await missing(), []);
-});
-
-t.test('when the daemon stops in the midst of a scan, the next one measures all', async t => {
-  const world = await World.open(t);
-  await forest(world);
-  await start(world, { kind: 'verify' });
-  await world.close();
-  await world.start();
-  await measure(world);
-  t.match(await world.get('/admin/quota/usage/owner0'), { partial: false });
 });

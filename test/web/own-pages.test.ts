@@ -30,9 +30,9 @@ t.test('a refused user reads why, what takes most, and whom to ask, and when it 
   await reads(tab, 'Rule “total” of group “free” allows 10 GB for everything together', 'main');
   await reads(tab, '12.4 GB are stored (124 %). To add data again, free at least 2.4 GB.', 'main');
   await reads(tab, 'You cannot add data. You can still delete data.', 'main');
-  await tab.click('main button[aria-expanded]');
-  await reads(tab, 'deciding rule', '.effect');
-  await reads(tab, 'In every group that could allow this, a limit is exceeded.', '.effect');
+  await tab.click('main ::-p-text(All groups and rules for this decision)');
+  await reads(tab, 'deciding rule', 'main');
+  await reads(tab, 'In every group that could allow this, a limit is exceeded.', 'main');
   const [largest] = await wordsOf(tab, 'main [aria-label^="Repositories and other"] tbody tr');
   t.match(largest, /^the-largest .*9 GB/);
   await reads(tab, 'If that is not enough, ask for more space: quota@forge.example', 'main');

@@ -18,12 +18,13 @@ import {
   signOutHref,
   type TokenDocument,
 } from '../../identity/index.ts';
+import type { Ledger } from '../../ledger/index.ts';
 import { isoTime, momentOf, printable } from '../../text.ts';
 import { filterMapInSlices } from '../../turns.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
-import { type Browser, refuse } from '../asker.ts';
-import { knownOwner, ownOrAdministered } from '../owners.ts';
+import { type Browser, mustBeAllowed, refuse } from '../asker.ts';
+import { knownOwner } from '../owners.ts';
 import { forgivingPage, onePage, pageQuery, tellPage, tellPages } from '../pages.ts';
 import { type Call, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -39,6 +40,23 @@ const everybodysQuery = z.strictObject({
 
 export function credentialRoutes(services: ApiServices): readonly Route[] {
   return [...tokenRoutes(services), ...sessionRoutes(services)];
+}
+
+/**
+ * Access rules for an operation on a user's own things, which administrators may use for every user. Others
+ * are refused with `not_permitted`, whether the user exists or not; after that an unknown user is
+ * `not_found`.
+ */
+function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
+  const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
+  return {
+    access: { area: 'user', to },
+    mustBe: ({ user }: { readonly user: string }, caller: Caller): void => {
+      const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(user);
+      if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
+      knownOwner(ledger, user);
+    },
+  } as const;
 }
 
 function tokenRoutes(services: ApiServices): readonly Route[] {

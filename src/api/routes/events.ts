@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { type Event, type EventsPage, event, eventKinds } from '../../overview/index.ts';
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
-import { addressWith } from '../pages.ts';
-import { type Call, csvRoute, type Route, route } from '../route.ts';
+import { tellNext } from '../pages.ts';
+import { csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const mostEvents = 1000;
@@ -154,12 +154,4 @@ function cellsOf(told: Event): Readonly<Record<string, unknown>> {
 function cellOf(field: unknown): string | number | null {
   if (field === null || field === undefined) return null;
   return typeof field === 'string' || typeof field === 'number' ? field : JSON.stringify(field);
-}
-
-/**
- * Sets the header with the address of the next page. `next` is the end of this page, null on the last one.
- */
-export function tellNext(call: Call, query: object, next: string | null): void {
-  if (next === null) return;
-  call.header('Link', `<${addressWith(call, query, { after: next })}>; rel="next"`);
 }

@@ -6,10 +6,10 @@ import { authRoutes } from './auths.ts';
 import { credentialRoutes } from './credentials.ts';
 import { eventRoutes } from './events.ts';
 import { noticeRoutes } from './notices.ts';
-import { aboutRoutes, installationRoutes, scanRoutes } from './operation.ts';
+import { aboutRoutes, operationRoutes } from './operation.ts';
 import { overviewRoutes } from './overview.ts';
-import { policyPartRoutes, policyRoutes } from './policy.ts';
-import { ownFigureRoutes, ownQuotaRoutes, userQuotaRoutes } from './quotas.ts';
+import { policyRoutes } from './policy.ts';
+import { ownQuotaRoutes, userQuotaRoutes } from './quotas.ts';
 import { requestAnswerRoutes, requestRoutes } from './requests.ts';
 import { spaceRoutes } from './space.ts';
 import { usageRoutes } from './usage.ts';
@@ -18,17 +18,12 @@ import { userRoutes } from './users.ts';
 type RouteMaker = (services: ApiServices) => readonly Route[];
 
 const sections: readonly (readonly [Tag, readonly RouteMaker[]])[] = [
-  ['policy', [policyPartRoutes]],
-  ['owners', [userQuotaRoutes]],
-  ['own', [ownQuotaRoutes, requestRoutes]],
-  ['owners', [requestAnswerRoutes]],
-  ['own', [ownFigureRoutes]],
-  ['owners', [overviewRoutes, usageRoutes]],
   ['policy', [policyRoutes]],
-  ['operation', [scanRoutes, spaceRoutes, eventRoutes, noticeRoutes]],
+  ['owners', [userQuotaRoutes, requestAnswerRoutes, overviewRoutes, usageRoutes]],
+  ['own', [ownQuotaRoutes, requestRoutes]],
+  ['operation', [operationRoutes, spaceRoutes, eventRoutes, noticeRoutes]],
   ['users', [userRoutes, credentialRoutes]],
   ['sources', [authRoutes]],
-  ['operation', [installationRoutes]],
   ['about', [aboutRoutes]],
 ];
 

@@ -12,7 +12,11 @@ import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
 
-export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): readonly Route[] {
+export function operationRoutes(services: ApiServices): readonly Route[] {
+  return [...scanRoutes(services), ...installationRoutes(services)];
+}
+
+function scanRoutes({ acceptGone, scanner, documents }: ApiServices): readonly Route[] {
   return [
     route('post', 'startScan', '/admin/quota/scans', {
       summary: 'Measure now',
@@ -46,7 +50,7 @@ export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): rea
   ];
 }
 
-export function installationRoutes(services: ApiServices): readonly Route[] {
+function installationRoutes(services: ApiServices): readonly Route[] {
   const { findings, backup, fleet, ledger, host: ownHost } = services;
   const sharing = (): NonNullable<ApiServices['fleet']> => {
     if (fleet !== null) return fleet;

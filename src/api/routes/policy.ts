@@ -27,7 +27,11 @@ const rulePath = '/admin/quota/rules/{rule}';
 const wholePath = '/admin/quota/policy';
 const groupPath = '/admin/quota/groups/{group}';
 
-export function policyPartRoutes(services: ApiServices): readonly Route[] {
+export function policyRoutes(services: ApiServices): readonly Route[] {
+  return [...partRoutes(services), ...wholePolicyRoutes(services)];
+}
+
+function partRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, autoCreate } = services;
   return [
     route('get', 'listRules', '/admin/quota/rules', {
@@ -216,7 +220,7 @@ const flag = z
   .enum(['true', 'false'], { error: 'expected true or false' })
   .transform(said => said === 'true');
 
-export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
+function wholePolicyRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
     route('get', 'getPolicy', wholePath, {
       summary: 'All rules, groups and memberships',

@@ -9,28 +9,20 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { type Area, type Caller, mustBeOrganization } from '../../identity/index.ts';
-import type { KnownUnit } from '../../ledger/index.ts';
-import { ownEvent, ownEventKinds } from '../../overview/index.ts';
+import type { KnownUnit, Ledger } from '../../ledger/index.ts';
+import { ownEvent, ownEventKinds, poolStates } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
-import { leafMask, leaves, type Subject } from '../../quota/index.ts';
+import { asTree, type Group, leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { byText } from '../../sorting.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, mustNotGiveThemselves, ownerToAssign, roleOver } from '../owners.ts';
-import { forgivingPage, onePage, pageOf, tellPages } from '../pages.ts';
+import { forgivingPage, onePage, pageOf, tellNext, tellPages } from '../pages.ts';
 import { type Route, route, type Tag } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { eventsAnswer, eventsPage, tellNext } from './events.ts';
+import { eventsAnswer, eventsPage } from './events.ts';
 import { pastOf, range } from './overview.ts';
-import {
-  allowanceShown,
-  askedDecision,
-  explanationOf,
-  groupShown,
-  quotaShown,
-  reportOf,
-  ruleShown,
-} from './shapes.ts';
+import { allowanceShown, explanationOf, groupShown, poolShown, reportOf, ruleShown } from './shapes.ts';
 
 /** Lists of units, and the subject of each. */
 const lists = {
@@ -40,7 +32,10 @@ const lists = {
 } as const satisfies Readonly<Record<string, Subject>>;
 
 export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
-  return ownerScopes(services).flatMap(scope => quotaRoutes(services, scope));
+  return ownerScopes(services).flatMap(scope => [
+    ...quotaRoutes(services, scope),
+    ...figureRoutes(services, scope),
+  ]);
 }
 
 /** Limit of the units that are listed from one source; smaller ones are only counted. */
@@ -99,11 +94,40 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
   ];
 }
 
-const mostReported = 100;
-
-export function ownFigureRoutes(services: ApiServices): readonly Route[] {
-  return ownerScopes(services).flatMap(scope => figureRoutes(services, scope));
+/**
+ * Returns the usage of an owner and the limits. `show` chooses the fields of a group that the caller may see.
+ */
+function quotaShown<Shown>(
+  { documents, ledger }: ApiServices,
+  owner: KnownOwner,
+  show: (group: Group) => Shown,
+): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
+  const { id, usage, unreachable } = owner;
+  const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
+  const pools = ownPools(ledger, owner);
+  const allowances = policy.allowancesOf(documents.snapshot, id, Date.now()).map(allowanceShown);
+  return {
+    used: asTree(usage),
+    ...(unreachable === null ? {} : { unreachable: asTree(unreachable) }),
+    groups: groups.map(show),
+    // Clients of Forgejo do not know these fields, so they are absent if they are empty.
+    ...(allowances.length === 0 ? {} : { allowances }),
+    ...(pools.length === 0 ? {} : { pools }),
+  };
 }
+
+/** Returns the limits that an owner shares with the other members of groups. */
+function ownPools(ledger: Ledger, owner: KnownOwner): readonly wire.OwnPool[] {
+  return ledger.policy.groupsWithPools(owner.id).flatMap(group =>
+    poolStates(ledger, group, owner).map(pool => ({
+      group: group.name,
+      ...poolShown(pool),
+      share: pool.decision.share ?? 0,
+    })),
+  );
+}
+
+const mostReported = 100;
 
 function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { events } = services;
@@ -118,7 +142,7 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
     route('get', `explainDecisionOf${of}`, `${path}/explain`, {
       ...read,
       summary: 'The whole reasoning of a decision',
-      query: z.strictObject(askedDecision),
+      query: z.strictObject(wire.askedDecision),
       answer: { status: 200, description: 'The reasoning', schema: wire.explanation },
       handle: (input, { caller }) => explanationOf(services, owner(input.params, caller).name, input.query),
     }),

@@ -1,10 +1,11 @@
 /** Requests for more space: owners ask for it and see the answers, administrators read and answer them. */
 
 import { z } from 'zod';
+import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import * as policy from '../../policy/index.ts';
-import { momentOf } from '../../text.ts';
+import { isoTime, momentOf } from '../../text.ts';
 import { filterMapInSlices } from '../../turns.ts';
 import * as wire from '../../wire/index.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
@@ -12,7 +13,6 @@ import { onePage, pageQuery, tellPage } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { type Named, type OwnerScope, ownerScopes } from './quotas.ts';
-import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {
   return ownerScopes(services).flatMap(scope => requestRoutesOf(services, scope));
@@ -146,4 +146,22 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       },
     }),
   ];
+}
+
+function requestShown(owners: Owners, [id, request]: policy.RequestEntry): wire.SpaceRequest {
+  const { owner, askedBy, answer } = request;
+  const nameOf = (ownerId: number) => owners.byId(ownerId)?.name;
+  return wire.snakeCased({
+    id,
+    ...request,
+    owner: nameOf(owner) ?? `#${owner}`,
+    askedBy: nameOf(askedBy.id) ?? askedBy.name,
+    askedAt: isoTime(request.askedAt),
+    until: isoTime(request.until),
+    answer: answer && {
+      ...answer,
+      at: isoTime(answer.at),
+      granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
+    },
+  });
 }

@@ -1,23 +1,16 @@
 /** Converts values of the modules to their form in the API, and back. */
 
-import type { Owners, Snapshot } from '../../documents/index.ts';
+import type { Snapshot } from '../../documents/index.ts';
 import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
-import {
-  judgedKind,
-  type LimitedRepository,
-  type PoolState,
-  poolStates,
-  worstKind,
-} from '../../overview/index.ts';
+import { judgedKind, type LimitedRepository, type PoolState, worstKind } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
 import * as quota from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isoTime, wholePercent } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
-import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
 export function ruleShown({ name, ...fields }: quota.Rule): wire.Rule {
@@ -26,39 +19,6 @@ export function ruleShown({ name, ...fields }: quota.Rule): wire.Rule {
 
 export function groupShown({ name, rules }: quota.Group): wire.Group {
   return { name, rules: rules.map(ruleShown) };
-}
-
-/**
- * Returns the usage of an owner and the limits. `show` chooses the fields of a group that the caller may see.
- */
-export function quotaShown<Shown>(
-  { documents, ledger }: ApiServices,
-  owner: KnownOwner,
-  show: (group: quota.Group) => Shown,
-): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
-  const { id, usage, unreachable } = owner;
-  const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
-  const pools = ownPools(ledger, owner);
-  const allowances = policy.allowancesOf(documents.snapshot, id, Date.now()).map(allowanceShown);
-  return {
-    used: quota.asTree(usage),
-    ...(unreachable === null ? {} : { unreachable: quota.asTree(unreachable) }),
-    groups: groups.map(show),
-    // Clients of Forgejo do not know these fields, so they are absent if they are empty.
-    ...(allowances.length === 0 ? {} : { allowances }),
-    ...(pools.length === 0 ? {} : { pools }),
-  };
-}
-
-/** Returns the limits that an owner shares with the other members of groups. */
-function ownPools(ledger: Ledger, owner: KnownOwner): readonly wire.OwnPool[] {
-  return ledger.policy.groupsWithPools(owner.id).flatMap(group =>
-    poolStates(ledger, group, owner).map(pool => ({
-      group: group.name,
-      ...poolShown(pool),
-      share: pool.decision.share ?? 0,
-    })),
-  );
 }
 
 export function poolShown({ decision, state, mode }: PoolState): wire.GroupUsage['pools'][number] {
@@ -97,10 +57,16 @@ export function editOf({
 }: wire.RuleEdit): policy.RuleEdit {
   return {
     ...given({ limitBytes: limit, subjects, mode, per }),
-    ...(grace === undefined || grace === null ? {} : { graceMs: wire.graceMsFrom(grace) }),
-    ...(most === undefined || most === null ? {} : { graceMost: wire.graceMostFrom(most) }),
-    ...(warnAt === undefined || warnAt === null ? {} : { warnAt: wire.warnAtFrom(warnAt) }),
+    ...(grace === undefined || grace === null ? {} : { graceMs: grace === 'default' ? null : grace * 1000 }),
+    ...(most === undefined || most === null ? {} : { graceMost: graceMostIn(most) }),
+    ...(warnAt === undefined || warnAt === null ? {} : { warnAt: warnAt === 'default' ? null : warnAt }),
   };
+}
+
+/** Returns null for the configured value. */
+function graceMostIn(text: string): quota.GraceMost | null {
+  const parsed = text === 'default' ? null : quota.parseGraceMost(text);
+  return parsed?.ok === true ? parsed.value : null;
 }
 
 export function newRuleFrom({ name, limit, ...fields }: wire.NewRule): quota.Rule {
@@ -132,24 +98,6 @@ function shortened<Entry, Shown>(
   show: (entry: Entry) => Shown,
 ): { first: Shown[]; count: number } {
   return { first: first.slice(0, mostListed).map(show), count };
-}
-
-export function requestShown(owners: Owners, [id, request]: policy.RequestEntry): wire.SpaceRequest {
-  const { owner, askedBy, answer } = request;
-  const nameOf = (ownerId: number) => owners.byId(ownerId)?.name;
-  return wire.snakeCased({
-    id,
-    ...request,
-    owner: nameOf(owner) ?? `#${owner}`,
-    askedBy: nameOf(askedBy.id) ?? askedBy.name,
-    askedAt: isoTime(request.askedAt),
-    until: isoTime(request.until),
-    answer: answer && {
-      ...answer,
-      at: isoTime(answer.at),
-      granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
-    },
-  });
 }
 
 export function allowanceShown(allowance: policy.AllowanceDocument): wire.Allowance {
@@ -215,8 +163,6 @@ export function titleOf(
 function percentOf({ used, limit }: Pick<wire.OwnerRow, 'used' | 'limit'>): number | null {
   return limit === null || limit <= 0 || used === null ? null : wholePercent(used, limit);
 }
-
-export const askedDecision = { subject: wire.askedSubject, size: wire.askedSize } as const;
 
 export function explanationOf(
   { ledger }: ApiServices,

@@ -19,7 +19,7 @@ import { csvLine } from '../downloads.ts';
 import { onePage, pageOf, pageQuery, tellPage } from '../pages.ts';
 import { type Call, csvRoute, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { askedDecision, explanationOf, reportOf, repositoryRowOf, rowOf, titleOf } from './shapes.ts';
+import { explanationOf, reportOf, repositoryRowOf, rowOf, titleOf } from './shapes.ts';
 
 const mostUnits = 1000;
 
@@ -72,7 +72,7 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
     }),
     route('get', 'explainDecision', '/admin/quota/explain', {
       summary: 'The whole reasoning of a decision',
-      query: z.strictObject({ user: wire.knownName.min(1), ...askedDecision }),
+      query: z.strictObject({ user: wire.knownName.min(1), ...wire.askedDecision }),
       answer: { status: 200, description: 'The reasoning', schema: wire.explanation },
       handle: ({ query }) => explanationOf(services, query.user, query),
     }),
@@ -160,11 +160,13 @@ async function* csvLines({ ledger }: ApiServices, entries: readonly RankedOwner[
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const orders = ['asc', 'desc'] as const;
 
+const oneState = wire.ownerState.options.join('|');
+
 const states = z
   .string()
   .max(64)
   .transform((said, context): readonly wire.OwnerState[] => {
-    const named = said.split(',').map(each => wire.ownerStates.find(state => state === each.trim()));
+    const named = said.split(',').map(each => wire.ownerState.options.find(state => state === each.trim()));
     const known = named.filter(state => state !== undefined);
     if (known.length === named.length) return known;
     context.addIssue({
@@ -184,7 +186,7 @@ const ownersQuery = {
   state: states.optional().meta({
     description: 'Only owners in this state, or in one of several with commas, such as `over,near`.',
     type: 'string',
-    pattern: `^ *(${wire.ownerStates.join('|')}) *(, *(${wire.ownerStates.join('|')}) *)*$`,
+    pattern: `^ *(${oneState}) *(, *(${oneState}) *)*$`,
   }),
   group: wire.knownName.min(1).optional().meta({
     description: 'Only owners who are in this group, or have it as a default group because they are in none.',

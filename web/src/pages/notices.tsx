@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { counted, printable } from '../../../src/text.ts';
-import type { NoticeDelivery, NoticePlace } from '../../../src/wire/index.ts';
+import type { NoticeList, NoticePlace } from '../../../src/wire/index.ts';
 import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button, useAction } from '../parts/button.tsx';
@@ -117,7 +117,7 @@ function Testing({ place: { name, via }, onClose }: TestingProps) {
 }
 
 interface DeliveriesProps {
-  readonly deliveries: readonly NoticeDelivery[];
+  readonly deliveries: NoticeList['deliveries'];
   readonly forgotten: number;
 }
 
@@ -159,7 +159,7 @@ function Deliveries({ deliveries, forgotten }: DeliveriesProps) {
 }
 
 interface DeliveryTableProps {
-  readonly deliveries: readonly NoticeDelivery[];
+  readonly deliveries: NoticeList['deliveries'];
   readonly onAgain: (id: string) => void;
 }
 

@@ -2,7 +2,7 @@
 
 import { leaves } from '../../../src/quota/index.ts';
 import { counted, formatBytes, printable } from '../../../src/text.ts';
-import type { Disk, Overview as Figures, Finding, RefusalsOfDay } from '../../../src/wire/index.ts';
+import type { Overview as Figures, Finding } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
 import { Size, Time } from '../parts/figures.tsx';
@@ -251,7 +251,7 @@ function outlookWords({ promised, unlimited, size, full_at: fullAt }: Figures['o
 const nearlyFull = 0.9;
 
 /** Returns the kinds of data on a disk in their usual order. */
-function kindsOf({ subjects }: Disk): readonly string[] {
+function kindsOf({ subjects }: Figures['disks'][number]): readonly string[] {
   return leaves.filter(leaf => subjects.includes(leaf)).map(kindWords);
 }
 
@@ -271,7 +271,7 @@ function Measuring({ figures: { measuring, measured_at } }: { figures: Figures }
 
 const dayWords = new Intl.DateTimeFormat(undefined, { day: 'numeric', timeZone: 'UTC' });
 
-export function Refusals({ days }: { readonly days: readonly RefusalsOfDay[] }) {
+export function Refusals({ days }: { readonly days: Figures['refusals'] }) {
   const most = Math.max(0, ...days.map(({ count }) => count));
   if (most === 0) return <Empty>No refusals. What a limit refuses is counted here by day.</Empty>;
   return (

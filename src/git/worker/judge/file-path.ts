@@ -1,7 +1,8 @@
 /** Finds the path of a file for which a push is refused, and the commands that take it out of the push. */
 
+import type { z } from 'zod';
 import { decodePath } from '../../../layout/index.ts';
-import type { FoundFilePath, JudgedPush } from '../../../wire/index.ts';
+import type { JudgedPush, workerAnswers } from '../../../wire/index.ts';
 import { bashQuoted } from '../space/explain.ts';
 import type { GitProgram } from '../space/git.ts';
 import { inLines, type RepositoryView, type RunLimits } from '../space/view.ts';
@@ -13,6 +14,8 @@ type FilePathPush = Omit<JudgedPush, 'exec_path' | 'manner'> & {
   /** The id of the file's content. */
   readonly object: string;
 };
+
+type FoundFilePath = z.infer<typeof workerAnswers.file_path>;
 
 /** Rejects if git fails, or is not done in time; `path` is null if no new commit has the file. */
 export async function filePath(

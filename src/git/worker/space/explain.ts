@@ -2,7 +2,7 @@
 
 import { decodePath, isPool } from '../../../layout/index.ts';
 import { printable, shellQuoted } from '../../../text.ts';
-import { everyHiddenRef, type SpaceReport } from '../../../wire/index.ts';
+import { hiddenRefs, type SpaceReport } from '../../../wire/index.ts';
 import { inLatin1 } from '../files.ts';
 import { isHidden, receiveSettingsOf } from '../judge/changes.ts';
 import { type LargePath, largestPaths } from './largest-paths.ts';
@@ -46,7 +46,7 @@ export async function explainSpace(
   // Bytes of each object in the index of a pack.
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   const { refs, isCut: isListCut } = await listRefs(view);
-  const settings = await receiveSettingsOf(view, everyHiddenRef);
+  const settings = await receiveSettingsOf(view, Object.values(hiddenRefs).flat());
   const isPushed = ({ name }: Ref) => !isHidden(inLatin1(name), settings);
   const holding = await holdingRefs(view, refs, reached, { deadline: deadline(), overhead, isPushed });
   const spaces = await holdingNamespaces(view, refs, reached.bytes, deadline());
