@@ -6,7 +6,7 @@ import * as service from '../service/index.ts';
 import type { ApplicationOptions } from './application.ts';
 import { answerUnloaded, rejectionBody } from './faults.ts';
 import type { ApiServices } from './services.ts';
-import { Built, builtFolder } from './web.ts';
+import { Built } from './web.ts';
 
 interface ListenAddress {
   /** An address or a name of this host. */
@@ -57,7 +57,7 @@ export async function serveEverybody(
   services: ApiServices,
   { host, port, trustedProxies, mostConnections: most }: ListenAddress,
 ): Promise<ApiServer & { readonly url: string }> {
-  const options = { web: new Built(builtFolder), trustedProxies };
+  const options = { web: new Built(), trustedProxies };
   const limits = { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } };
   const settings = { host: '[server] HTTP_ADDR', port: 'HTTP_PORT' };
   let url = '';

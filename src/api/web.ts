@@ -119,7 +119,7 @@ function tell(response: Response, status: number, title: string, html: string): 
 }
 
 /** Folder that `npm run build` writes. */
-export const builtFolder = fileURLToPath(new URL('dist/web', packageDirectory));
+const builtFolder = fileURLToPath(new URL('dist/web', packageDirectory));
 
 interface BuiltFiles {
   /** The HTML page without its `base` element. */
@@ -143,7 +143,7 @@ export class Built {
   readonly #folder: string;
   #read: { readonly identity: string; readonly files: Promise<BuiltFiles> } | null = null;
 
-  constructor(folder: string) {
+  constructor(folder = builtFolder) {
     this.#folder = folder;
   }
 

