@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { InitReport } from '../../src/commands/init-report.ts';
 import { write } from '../doctor/folder.ts';
-import { dataArchive, type Engine, expectedOf, type RunSql, writeSqlite } from '../forge/fixture.ts';
+import { dataArchive, expected, type RunSql, writeSqlite } from '../forge/fixture.ts';
 import { gitlabExpected, makeHashedTree, openGitlab } from '../forge/gitlab-world.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ask } from './ask.ts';
@@ -51,12 +51,10 @@ async function told({ folder }: Pick<World, 'folder'>, ...args: readonly string[
   return { ...others, forge };
 }
 
-function totalsFor(engine: Engine): readonly (readonly [string, number])[] {
-  return Object.entries(expectedOf(engine).owners)
-    .map(([name, leaves]) => [name, Object.values(leaves).reduce((sum, bytes) => sum + bytes, 0)] as const)
-    .filter(([, bytes]) => bytes > 0)
-    .sort(([, a], [, b]) => b - a);
-}
+const totals = Object.entries(expected.owners)
+  .map(([name, leaves]) => [name, Object.values(leaves).reduce((sum, bytes) => sum + bytes, 0)] as const)
+  .filter(([, bytes]) => bytes > 0)
+  .sort(([, a], [, b]) => b - a);
 
 const totalsIn = ({ largest }: Pick<InitReport, 'largest'>) =>
   largest.filter(({ total }) => total > 0).map(({ name, total }) => [name, total]);
@@ -83,7 +81,7 @@ t.test('one command on a Gitea counts and tells what its database knows, and the
     },
     next: { forge: null },
   });
-  t.strictSame(totalsIn(found), totalsFor('sqlite'), 'every owner has what was uploaded');
+  t.strictSame(totalsIn(found), totals, 'every owner has what was uploaded');
   t.strictSame(
     found.unattributed.stores.map(({ what }) => what),
     ['logs of actions'],
@@ -124,7 +122,7 @@ t.test('a configuration elsewhere can be named, and has to be of this forge', as
   t.match(without.forge, { config: null, fault: { code: 'configuration', mend: /--forge-config FILE/ } });
   t.ok(without.unattributed.stores.length > 1, 'what was walked is written and told all the same');
   const found = await told(world, root, '--forge-config', named);
-  t.strictSame(totalsIn(found), totalsFor('sqlite'));
+  t.strictSame(totalsIn(found), totals);
 
   await mkdir(join(world.folder, 'empty'));
   const other = await init(world, join(world.folder, 'empty'), '--forge-config', named, '--config', 'x.ini');
@@ -144,7 +142,7 @@ t.test('a container’s app.ini names paths inside: the database is found beside
   const world = await gitea(t, '[database]\nDB_TYPE = sqlite3\nPATH = /nonexistent/gitea/gitea.db\n');
   const found = await told(world, world.work);
   t.equal(found.forge.address, `sqlite:${world.database}`);
-  t.strictSame(totalsIn(found), totalsFor('sqlite'));
+  t.strictSame(totalsIn(found), totals);
   t.match(await readFile(join(world.folder, 'app.ini'), 'utf8'), `DATABASE = sqlite:${world.database}\n`);
 });
 

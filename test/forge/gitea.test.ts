@@ -8,7 +8,7 @@ import { forgeLeaves } from '../../src/forge/index.ts';
 import { until } from '../e2e/ask.ts';
 import { must } from '../e2e/run.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { dataArchive, type Engine, engines, expectedOf, startServer, writeSqlite } from './fixture.ts';
+import { dataArchive, type Engine, engines, expected, startServer, writeSqlite } from './fixture.ts';
 import { Readings, settingsFor } from './readings.ts';
 
 t.setTimeout(300_000);
@@ -17,72 +17,71 @@ t.setTimeout(300_000);
 const ofSeveral = 208_396;
 
 for (const engine of engines) {
-  t.test(`${engine}: LFS objects of one repository alone are told, beside a reading too`, async t => {
-    const { database } = await open(t, engine);
-    const { reader, ...readings } = new Readings(t, settingsFor(database));
-    const of = async (name: string) =>
-      (await reader.lfsObjects(name)).map(({ oid, bytes }) => [oid.slice(0, 8), bytes]);
-    const reading = reader.read('new');
-    await reading.next();
-    t.strictSame(await of('Bob-B/tool'), [['34bd2e97', 18_065]], 'not what others have too');
-    t.strictSame(await of('alice/app2'), [['d598d710', 7925]]);
-    t.strictSame(await of('alice/app'), [], 'its fork has them all');
-    t.strictSame(await of('acme/nothing'), []);
-    t.strictSame(await of("a'b/c"), []);
-    t.ok((await reading.next()).value, 'and the reading goes on');
-    t.strictSame(readings.lines, []);
-  });
-
-  t.test(`${engine}: every owner and leaf is right to the byte, and nothing is written`, async t => {
+  t.test(engine, async t => {
     const { database, statements } = await open(t, engine);
-    const expected = expectedOf(engine);
-    const readings = new Readings(t, settingsFor(database));
-    const { unowned } = await readings.read();
+    await t.test('LFS objects of one repository alone are told, beside a reading too', async t => {
+      const { reader, ...readings } = new Readings(t, settingsFor(database));
+      const of = async (name: string) =>
+        (await reader.lfsObjects(name)).map(({ oid, bytes }) => [oid.slice(0, 8), bytes]);
+      const reading = reader.read('new');
+      await reading.next();
+      t.strictSame(await of('Bob-B/tool'), [['34bd2e97', 18_065]], 'not what others have too');
+      t.strictSame(await of('alice/app2'), [['d598d710', 7925]]);
+      t.strictSame(await of('alice/app'), [], 'its fork has them all');
+      t.strictSame(await of('acme/nothing'), []);
+      t.strictSame(await of("a'b/c"), []);
+      t.ok((await reading.next()).value, 'and the reading goes on');
+      t.strictSame(readings.lines, []);
+    });
 
-    const wanted = Object.entries(expected.owners).map(([owner, leaves]) => [
-      owner,
-      Object.fromEntries(forgeLeaves.flatMap(leaf => (leaves[leaf] ? [[leaf, leaves[leaf]]] : []))),
-    ]);
-    readings.match(t, Object.fromEntries(wanted));
-    t.equal(readings.lines.length, new Set(readings.lines.map(({ owner, subject }) => owner + subject)).size);
-    t.strictSame(
-      readings.lines.map(({ owner }) => owner).filter(owner => !(owner in expected.owners)),
-      [],
-      'nobody else has anything',
-    );
+    await t.test('every owner and leaf is right to the byte, and nothing is written', async t => {
+      const readings = new Readings(t, settingsFor(database));
+      const { unowned } = await readings.read();
 
-    for (const { name, type } of readings.owners.values()) {
-      t.equal(type, expected.types[name] ?? 'user', `the type of ${name}`);
-    }
-    for (const [name, { private: isPrivate }] of Object.entries(expected.repositories)) {
-      t.equal(readings.isPublic(name), !isPrivate, `${name} is ${isPrivate ? 'private' : 'public'}`);
-    }
+      const wanted = Object.entries(expected.owners).map(([owner, leaves]) => [
+        owner,
+        Object.fromEntries(forgeLeaves.flatMap(leaf => (leaves[leaf] ? [[leaf, leaves[leaf]]] : []))),
+      ]);
+      readings.match(t, Object.fromEntries(wanted));
+      t.equal(
+        readings.lines.length,
+        wanted.flatMap(([, leaves = {}]) => Object.keys(leaves)).length,
+        'and no more',
+      );
 
-    const disk = await storedBytes();
-    const ofOwners = (leaf: string) =>
-      readings.lines.reduce((sum, { subject, bytes }) => sum + (subject.startsWith(leaf) ? bytes : 0), 0);
-    const nobody = (reason: string) => unowned?.find(one => one.reason === reason)?.bytes ?? 0;
-    const lfsAndPackages =
-      ofOwners('size:git:lfs') +
-      ofOwners('size:assets:packages') +
-      nobody('lfs_orphaned') +
-      nobody('packages_orphaned');
-    t.equal(
-      lfsAndPackages - ofSeveral,
-      (disk.get('lfs') ?? 0) + (disk.get('packages') ?? 0),
-      'owners and nobody are the disk',
-    );
-    const attachments = ofOwners('size:assets:attachments') + nobody('attachments_orphaned');
-    t.equal(attachments, disk.get('attachments'));
-    const artifacts = ofOwners('size:assets:artifacts') + nobody('artifacts_orphaned');
-    t.equal(artifacts, disk.get('actions_artifacts'));
-    t.ok(nobody('packages_orphaned') > 0, 'the blob of a deleted package is nobody’s');
+      for (const { name, type } of readings.owners.values()) {
+        t.equal(type, expected.types[name] ?? 'user', `the type of ${name}`);
+      }
+      for (const name of expected.repositories.public) t.ok(readings.isPublic(name), `${name} is public`);
+      for (const name of expected.repositories.private)
+        t.notOk(readings.isPublic(name), `${name} is private`);
 
-    // MariaDB tells of a change with whole seconds, so the last one is new for a second.
-    await until(async () => ((await readings.read()).unowned === undefined ? true : null));
-    t.pass('nothing is new');
-    t.strictSame((await readings.read('full')).drift, []);
-    await statements.onlyRead(t);
+      const disk = await storedBytes();
+      const ofOwners = (leaf: string) =>
+        readings.lines.reduce((sum, { subject, bytes }) => sum + (subject.startsWith(leaf) ? bytes : 0), 0);
+      const nobody = (reason: string) => unowned?.find(one => one.reason === reason)?.bytes ?? 0;
+      const lfsAndPackages =
+        ofOwners('size:git:lfs') +
+        ofOwners('size:assets:packages') +
+        nobody('lfs_orphaned') +
+        nobody('packages_orphaned');
+      t.equal(
+        lfsAndPackages - ofSeveral,
+        (disk.get('lfs') ?? 0) + (disk.get('packages') ?? 0),
+        'owners and nobody are the disk',
+      );
+      const attachments = ofOwners('size:assets:attachments') + nobody('attachments_orphaned');
+      t.equal(attachments, disk.get('attachments'));
+      const artifacts = ofOwners('size:assets:artifacts') + nobody('artifacts_orphaned');
+      t.equal(artifacts, disk.get('actions_artifacts'));
+      t.ok(nobody('packages_orphaned') > 0, 'the blob of a deleted package is nobody’s');
+
+      // MariaDB tells of a change with whole seconds, so the last one is new for a second.
+      await until(async () => ((await readings.read()).unowned === undefined ? true : null));
+      t.pass('nothing is new');
+      t.strictSame((await readings.read('full')).drift, []);
+      await statements.onlyRead(t);
+    });
   });
 }
 
