@@ -14,7 +14,7 @@ import {
 } from '../layout/index.ts';
 import type { AskedHere } from '../quota/index.ts';
 import { type ConfigEntry, type ConfigFault, type Key, Values, type ValuesOf, withoutEffect } from './key.ts';
-import { forgeKeys, forgeSettings, notesOnForge, refuseCaseOfForge } from './keys-forge.ts';
+import { forgeKeys, forgeSettings, notesOnForge } from './keys-forge.ts';
 import { askedIn, gate, lfs, ownRoutes } from './keys-gate.ts';
 import {
   type MailSettings,
@@ -77,7 +77,6 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     mail: mailSettings(values, base, plain.server.rootUrl),
   };
   refuseBadSockets(config, values);
-  refuseCaseOfForge(config.forge, values);
   refuseForSharedStore(config, values);
   refuseRootsAlone(config, values);
   return {

@@ -25,7 +25,7 @@ import {
 const prefix = 'SOFTQUOTA__';
 const mostValueBytes = 64 * 1024;
 
-export function hasSettings(env: Readonly<Record<string, string | undefined>>): boolean {
+function hasSettings(env: Readonly<Record<string, string | undefined>>): boolean {
   return Object.entries(env).some(([name, value]) => name.startsWith(prefix) && value !== undefined);
 }
 
@@ -81,7 +81,7 @@ export function variableOf(section: string, name: string): string {
 }
 
 /** Notes on variables that look like settings and are none: with single underscores, or in lower case. */
-export function misspelled(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+function misspelled(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const alike = (variable: string): string =>
     variable.toUpperCase().replaceAll('_0X2E_', '_').replaceAll(/_+/g, '_');
   const known = new Map(
@@ -132,13 +132,14 @@ type FoundConfig =
       readonly uid: number;
     }
   | { readonly is: 'fault' | 'absent'; readonly fault: ConfigFault }
-  /** `message`: the paths that were tried, and what to do. */
-  | { readonly is: 'nothing'; readonly message: string };
+  /** There are only variables. */
+  | { readonly is: 'nothing' };
 
 const mostBytes = 1024 * 1024;
 
 /**
- * The file of `--config`, else of `SOFTQUOTA_CONFIG`, else ./app.ini, else /etc/softquota/app.ini.
+ * The file of `--config`, else of `SOFTQUOTA_CONFIG`, else ./app.ini, else /etc/softquota/app.ini. A fault if
+ * there is neither a file nor a variable.
  *
  * A ./app.ini that cannot be read does not hide the other; `notes` says so.
  *
@@ -151,12 +152,12 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   const named = file ?? (fromVariable === '' ? undefined : fromVariable);
   if (named !== undefined) {
     const variable = file === undefined ? 'SOFTQUOTA_CONFIG' : null;
-    return { found: readAt(resolve(cwd, named), named, variable), notes: [] };
+    return { found: readAt(resolve(cwd, named), named, variable), notes: misspelled(env) };
   }
   const local = resolve(cwd, 'app.ini');
   const own = readAt(local, 'app.ini');
   const isForeign = own.is !== 'absent' && where.uid === 0 && !isOwnOfRoot(own, local);
-  if (own.is === 'file' && !isForeign) return { found: own, notes: [] };
+  if (own.is === 'file' && !isForeign) return { found: own, notes: misspelled(env) };
   const usual = readAt(systemFile, systemFile);
   const system = usual.is === 'absent' ? null : usual;
   const fault = own.is === 'fault' && !isForeign ? own : null;
@@ -167,11 +168,15 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
     ...(fault !== null && system !== null
       ? [`${local} ${fault.fault.message} ${systemFile} is used instead.`]
       : []),
+    ...misspelled(env),
   ];
+  const found = system ?? fault;
+  if (found !== null) return { found, notes };
+  if (hasSettings(env)) return { found: { is: 'nothing' }, notes };
   const message =
     `no configuration found, neither ./app.ini (in ${cwd}) nor ${systemFile}. ` +
     'Create one, for example from app.ini.example, or name one with --config FILE or SOFTQUOTA_CONFIG.';
-  return { found: system ?? fault ?? { is: 'nothing', message }, notes };
+  return { found: { is: 'fault', fault: { message } }, notes };
 }
 
 /** `variable`: the variable of the environment that names the file. */

@@ -1,7 +1,6 @@
 /** Defines keys, reads their values, and describes faults of these. */
 
 import { printable } from '../text.ts';
-import { maskPassword, maskUnsound } from './addresses.ts';
 import type { ValueType } from './kinds.ts';
 
 export interface Key<T> extends ValueType<T> {
@@ -80,6 +79,26 @@ export function keysOf<Values>(
 function shownOf(text: string, secret: KeySpec['secret'], mask: (text: string) => string): string | null {
   if (secret === undefined) return text;
   return secret === 'whole' ? null : mask(text);
+}
+
+const masked = '********';
+
+/** A sound address without its user and password. */
+function maskPassword(address: string): string {
+  return address.replace(/^([a-z+]+:\/\/)[^/]*@/i, `$1${masked}@`);
+}
+
+/**
+ * Shows scheme, host and path of a text that was meant as an address: all else may be a password. A path of
+ * SQLite has none.
+ */
+function maskUnsound(text: string): string {
+  if (text.trimStart().startsWith('sqlite:')) return text;
+  const [, scheme = '', rest = ''] = /^([a-z+]+:\/\/)?(.*)$/is.exec(text) ?? [];
+  const at = rest.lastIndexOf('@');
+  const end = rest.search(/[\s#&;=?]/);
+  const shown = rest.slice(at + 1, end === -1 ? rest.length : end);
+  return `${scheme}${at === -1 ? '' : `${masked}@`}${shown}${end === -1 ? '' : masked}`;
 }
 
 /** The default value. Throws a TypeError if the definition has an invalid default. */

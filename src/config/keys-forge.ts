@@ -52,6 +52,10 @@ export const forgeKeys = keysOf('forge', {
 export function forgeSettings(values: Values, base: string): ForgeSettings | null {
   const { kind, configFile, database, ownerLevel, praefect, praefectStorage } = values.takeAll(forgeKeys);
   if (kind === null) return null;
+  // A forge's directories are in lower case, and the names in its database are not.
+  if (!values.take(users.foldCase)) {
+    values.refuse(users.foldCase, 'keep would make two owners of one with [forge]. Write fold.');
+  }
   if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
     const message = 'the forge needs [forge] CONFIG or DATABASE, which say where its database is.';
     values.refuse(forgeKeys.kind, message);
@@ -86,12 +90,6 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
 export function forgeValues({ praefect, ...settings }: ForgeSettings): ValuesOf<typeof forgeKeys> {
   const { address = null, storage = null } = praefect ?? {};
   return { ...settings, praefect: address, praefectStorage: storage };
-}
-
-/** Refuses CASE = keep: a forge's directories are in lower case, and the names in its database are not. */
-export function refuseCaseOfForge(forge: ForgeSettings | null, values: Values): void {
-  if (forge === null || values.take(users.foldCase)) return;
-  values.refuse(users.foldCase, 'keep would make two owners of one with [forge]. Write fold.');
 }
 
 export function notesOnForge(forge: ForgeSettings | null, values: Values): readonly string[] {

@@ -11,7 +11,6 @@ import {
   type UrlTemplate,
 } from '../layout/index.ts';
 import { type AskedHere, isRepository, leafMask, leaves, type RuleSubject } from '../quota/index.ts';
-import { listenAddress } from './addresses.ts';
 import { type ConfigEntry, key, keysOf, type Values, type ValuesOf } from './key.ts';
 import * as kind from './kinds.ts';
 
@@ -52,7 +51,7 @@ export const gate = keysOf('gate', {
     text: 'true',
     doc: 'With `false`, a refusal to a proxy names no owner, usage and limit, since it comes before the sign-in. An owner whose page the forge shows only to some, or who does not exist, is never named.',
   }),
-  addr: key('ADDR', listenAddress, {
+  addr: key('ADDR', kind.listenAddress, {
     text: '127.0.0.1',
     doc: 'The address of PORT. In a container, `0.0.0.0`.',
     restarts: true,

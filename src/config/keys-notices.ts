@@ -2,7 +2,6 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { listenAddress, mailAddress, networks, senderAddress } from './addresses.ts';
 import { type ConfigEntry, key, keysOf, type Values, type ValuesOf } from './key.ts';
 import * as kind from './kinds.ts';
 
@@ -47,6 +46,25 @@ function isHookSecret(text: string): boolean {
   return base64.length % 4 === 0 && length >= 24 && length <= 64;
 }
 
+const mailbox = /^[^\s@<>,;:"()[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+
+const mailAddress: kind.ValueType<string> = kind.matching(
+  mailbox,
+  'not a mail address',
+  'Write a mail address such as root@git.example',
+);
+
+const senderAddress: kind.ValueType<string> = kind.matching(
+  isSender,
+  'not a mail address',
+  'Write a mail address such as quota@git.example, or softquota <quota@git.example>',
+);
+
+function isSender(text: string): boolean {
+  const [, name, address = ''] = /^([^<>\p{Cc}]{1,100})<([^<>]{1,320})>$/u.exec(text) ?? [];
+  return mailbox.test(name === undefined ? text : address);
+}
+
 export const webhookSection = /^webhook\.[a-z0-9_-]{1,40}$/;
 
 export function webhookKeys(section: string) {
@@ -66,7 +84,7 @@ export function webhookKeys(section: string) {
       doc: `The notices that are sent there: ${noticeTypes.join(', ')}.`,
       example: 'threshold, refusal, fault',
     }),
-    allowPrivate: key('ALLOW_PRIVATE', networks, {
+    allowPrivate: key('ALLOW_PRIVATE', kind.networks, {
       doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
       example: '10.1.2.3',
     }),
@@ -74,7 +92,7 @@ export function webhookKeys(section: string) {
 }
 
 export const mail = keysOf('mail', {
-  host: key('HOST', kind.optional(listenAddress), {
+  host: key('HOST', kind.optional(kind.listenAddress), {
     doc: 'The SMTP server that mails are handed to. Without it no mail is sent.',
     example: 'mail.example',
   }),

@@ -1,10 +1,21 @@
 /** The keys of limits, requests, users, hooks, garbage and events. */
 
-import { parseSize } from '../text.ts';
+import { parseSize, writeSize } from '../text.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 const groupName = kind.textKind(() => null, 'Write a name');
+
+/** Bytes, or null for the word `limit`. */
+const sizeOrLimit: kind.ValueType<number | null> = {
+  expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or limit',
+  parse: text => {
+    if (text.trim().toLowerCase() === 'limit') return { ok: true, value: null };
+    const size = kind.limit.parse(text);
+    return size.ok && size.value < 0 ? { ok: false, problem: 'below 0' } : size;
+  },
+  print: bytes => (bytes === null ? 'limit' : writeSize(bytes)),
+};
 
 export const quota = keysOf('quota', {
   enabled: key('ENABLED', kind.flag, {
@@ -31,7 +42,7 @@ export const quota = keysOf('quota', {
     text: 'bill',
     doc: 'What counts of bytes in repositories that no ref reaches any more, such as those of a deleted branch: `bill` they count until they are deleted; `forgive` they do not count, up to GARBAGE_MOST. This needs the worker (`softquota worker`) and `[reclaim] RUN = measure` or `gc`.',
   }),
-  garbageMostBytes: key('GARBAGE_MOST', kind.sizeOrLimit, {
+  garbageMostBytes: key('GARBAGE_MOST', sizeOrLimit, {
     text: 'limit',
     doc: 'The most that each limit forgives with `GARBAGE = forgive`: a size, or `limit` for as much as the limit itself. What an owner stores never passes the limit and this together by more than one push, or by the limit once more where pushes make repositories smaller.',
     example: '5G',
@@ -150,12 +161,26 @@ export const hooks = keysOf('hooks', {
   }),
 });
 
+/** A span of time that is not shorter than this, in milliseconds. */
+function durationOfAtLeast(shortestMs: number, shortest: string): kind.ValueType<number> {
+  return {
+    ...kind.duration,
+    parse: text => {
+      const parsed = kind.duration.parse(text);
+      return parsed.ok && parsed.value < shortestMs
+        ? { ok: false, problem: `shorter than ${shortest}` }
+        : parsed;
+    },
+    expected: `Write at least ${shortest}: a whole number and s, m, h, d or w, such as 1h`,
+  };
+}
+
 export const reclaim = keysOf('reclaim', {
   run: key('RUN', kind.oneOf(['never', 'measure', 'gc']), {
     text: 'measure',
     doc: 'What the worker (`softquota worker`) does about what no ref reaches any more: `never` nothing; `measure` it measures it, and keeps bitmaps where measuring takes long; `gc` it also deletes it, once it is older than EXPIRE. Repositories of a GitLab are never collected, since GitLab does that itself.',
   }),
-  expireMs: key('EXPIRE', kind.durationOfAtLeast(600_000, '10m'), {
+  expireMs: key('EXPIRE', durationOfAtLeast(600_000, '10m'), {
     text: '1h',
     doc: 'How long something stays after nothing reaches it any more: a whole number and s, m, h, d or w, at least 10m. A push that is under way may still need it.',
   }),

@@ -1,10 +1,38 @@
 /** The keys of the daemon itself: its sockets, store, secrets, disks, metrics and log. */
 
-import { listenAddress, networks, storeAddress, webAddress } from './addresses.ts';
+import { redisAddressIn } from '../network.ts';
+import { writeSize } from '../text.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
-const group = kind.optional(kind.systemGroup);
+/** A group of the system. It must not begin with `-`: chown takes -1 for no change. */
+const group = kind.optional(
+  kind.matching(/^[^-:,/\p{Cc}][^:,/\p{Cc}]*$/u, 'not a group', "Write a group's name or number"),
+);
+
+const mode: kind.ValueType<number> = {
+  expected: 'Write three octal digits after a 0, such as 0660',
+  parse: text =>
+    /^0?[0-7]{3}$/.test(text.trim())
+      ? { ok: true, value: Number.parseInt(text, 8) }
+      : { ok: false, problem: 'not a mode' },
+  print: bits => bits.toString(8).padStart(4, '0'),
+};
+
+/** An address for browsers, with the slash that other addresses are appended to. */
+const webAddress: kind.ValueType<string> = {
+  expected: 'Write an address such as https://git.example/quota/, with nothing after the path',
+  parse: text => {
+    const written = text.trim();
+    const url = /^https?:\/\//i.test(written) ? URL.parse(written) : null;
+    if (url === null) return { ok: false, problem: 'not an http or https address' };
+    // An empty query or fragment shows in the text only.
+    if (/[?#]/.test(written)) return { ok: false, problem: 'an address with a query or a fragment' };
+    if (/^[^/]*\/\/[^/]*@/.test(written)) return { ok: false, problem: 'an address with a user' };
+    return { ok: true, value: url.href.replace(/\/?$/, '/') };
+  },
+  print: text => text,
+};
 
 export const server = keysOf('server', {
   dataPath: key('DATA_PATH', kind.path, {
@@ -16,7 +44,7 @@ export const server = keysOf('server', {
     doc: 'The gate: the Unix socket that hooks and upload handlers ask. The system takes at most 107 bytes for a path of a socket (macOS 103). Its directory, and those above it, must not be writable by everybody: otherwise anybody could replace the socket.',
     example: '/run/softquota/gate.sock',
   }),
-  socketMode: key('SOCKET_MODE', kind.mode, {
+  socketMode: key('SOCKET_MODE', mode, {
     text: '0660',
     doc: 'The permissions of SOCKET; users with write permission can ask.',
   }),
@@ -30,7 +58,7 @@ export const server = keysOf('server', {
     doc: 'The socket for programs that may report usage. With it, a program can change the usage of every owner.',
     example: '/run/softquota/trusted.sock',
   }),
-  trustedMode: key('TRUSTED_MODE', kind.mode, {
+  trustedMode: key('TRUSTED_MODE', mode, {
     text: '0600',
     doc: 'The permissions of TRUSTED_SOCKET.',
   }),
@@ -44,7 +72,7 @@ export const server = keysOf('server', {
     doc: 'The socket for the administrator of this host, always with mode 0600; the commands use it.',
     example: '/run/softquota/admin.sock',
   }),
-  httpAddr: key('HTTP_ADDR', listenAddress, {
+  httpAddr: key('HTTP_ADDR', kind.listenAddress, {
     text: '127.0.0.1',
     doc: 'The address of the HTTP API and the web UI.',
   }),
@@ -58,7 +86,7 @@ export const server = keysOf('server', {
     example: 'https://git.example/quota/',
     secret: 'password',
   }),
-  trustedProxies: key('TRUSTED_PROXIES', networks, {
+  trustedProxies: key('TRUSTED_PROXIES', kind.networks, {
     doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
     example: '127.0.0.1, 10.0.0.0/8',
   }),
@@ -78,6 +106,13 @@ export const server = keysOf('server', {
     },
   ),
 });
+
+/** Address of the shared store. The password in it must not be shown: see `secret`. */
+const storeAddress: kind.ValueType<string> = kind.textKind(text => {
+  if (/^redis\+cluster:/i.test(text))
+    return 'a Redis Cluster, which softquota cannot use any more (docs/redis.md)';
+  return redisAddressIn(text) === null ? 'not an address of a store' : null;
+}, 'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, or redis+sentinel://H1:P,H2:P/MASTER/0, each with USER:PASSWORD@, percent-encoded, before the host where needed');
 
 export const store = keysOf('store', {
   adapter: key('ADAPTER', kind.oneOf(['sqlite', 'redis']), {
@@ -120,8 +155,24 @@ export const security = keysOf('security', {
   }),
 });
 
+/** Free space: bytes, or percent of the whole. */
+type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
+
+const freeSpace: kind.ValueType<FreeSpaceSetting> = {
+  expected: 'Write a percentage below 100, such as 5%, or a number and a unit, such as 20G',
+  parse: text => {
+    const [, percent] = /^(\d{1,2}(?:\.\d{1,3})?) ?%$/.exec(text.trim()) ?? [];
+    const amount =
+      percent === undefined ? kind.limit.parse(text) : { ok: true as const, value: Number(percent) };
+    if (!amount.ok) return amount;
+    if (amount.value <= 0) return { ok: false, problem: 'not above 0' };
+    return { ok: true, value: percent === undefined ? { bytes: amount.value } : { percent: amount.value } };
+  },
+  print: space => ('percent' in space ? `${space.percent}%` : writeSize(space.bytes)),
+};
+
 export const disk = keysOf('disk', {
-  minFree: key('MIN_FREE', kind.optional(kind.freeSpace), {
+  minFree: key('MIN_FREE', kind.optional(freeSpace), {
     doc: 'As much stays free on each file system with storage: with less, everything that grows there is refused, whatever the limits are. A percentage counts for bytes and for files (inodes), a size only for bytes. With less than twice that, administrators are warned: in the log, by `softquota doctor` and on the overview.',
     example: '5%',
   }),

@@ -1,11 +1,13 @@
 /**
- * Kinds of values: parse the text of a key, and print it again.
+ * Kinds of values that several sections have: parse the text of a key, and print it again.
  *
  * Every kind parses its own output as the same value. A problem says in a few words what is wrong
  * with the text; `expected` is the sentence that tells an administrator what to write instead.
  */
 
+import { BlockList, isIP } from 'node:net';
 import { Cron } from 'croner';
+import { isHost } from '../network.ts';
 import type { Parsed } from '../parsed.ts';
 import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts';
 import { parseDuration, parseSize, writeDuration, writeSize } from '../text.ts';
@@ -145,53 +147,11 @@ export function secrets(
   };
 }
 
-export const mode: ValueType<number> = {
-  expected: 'Write three octal digits after a 0, such as 0660',
-  parse: text =>
-    /^0?[0-7]{3}$/.test(text.trim())
-      ? { ok: true, value: Number.parseInt(text, 8) }
-      : { ok: false, problem: 'not a mode' },
-  print: bits => bits.toString(8).padStart(4, '0'),
-};
-
-/** A group of the system. It must not begin with `-`: chown takes -1 for no change. */
-export const systemGroup: ValueType<string> = matching(
-  /^[^-:,/\p{Cc}][^:,/\p{Cc}]*$/u,
-  'not a group',
-  "Write a group's name or number",
-);
-
 /** Bytes; -1: no limit. */
 export const limit: ValueType<number> = {
   expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit',
   parse: parseSize,
   print: writeSize,
-};
-
-/** Bytes, or null for the word `limit`. */
-export const sizeOrLimit: ValueType<number | null> = {
-  expected: 'Write a number and a unit, such as 500M, 10G or 1.5GiB, or limit',
-  parse: text => {
-    if (text.trim().toLowerCase() === 'limit') return { ok: true, value: null };
-    const size = limit.parse(text);
-    return size.ok && size.value < 0 ? { ok: false, problem: 'below 0' } : size;
-  },
-  print: bytes => (bytes === null ? 'limit' : writeSize(bytes)),
-};
-
-/** Free space: bytes, or percent of the whole. */
-type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
-
-export const freeSpace: ValueType<FreeSpaceSetting> = {
-  expected: 'Write a percentage below 100, such as 5%, or a number and a unit, such as 20G',
-  parse: text => {
-    const [, percent] = /^(\d{1,2}(?:\.\d{1,3})?) ?%$/.exec(text.trim()) ?? [];
-    const amount = percent === undefined ? limit.parse(text) : { ok: true as const, value: Number(percent) };
-    if (!amount.ok) return amount;
-    if (amount.value <= 0) return { ok: false, problem: 'not above 0' };
-    return { ok: true, value: percent === undefined ? { bytes: amount.value } : { percent: amount.value } };
-  },
-  print: space => ('percent' in space ? `${space.percent}%` : writeSize(space.bytes)),
 };
 
 export const percentages = listOf(
@@ -211,20 +171,6 @@ export const duration: ValueType<number> = {
   print: writeDuration,
 };
 
-/** A span of time that is not shorter than this, in milliseconds. */
-export function durationOfAtLeast(shortestMs: number, shortest: string): ValueType<number> {
-  return {
-    ...duration,
-    parse: text => {
-      const parsed = duration.parse(text);
-      return parsed.ok && parsed.value < shortestMs
-        ? { ok: false, problem: `shorter than ${shortest}` }
-        : parsed;
-    },
-    expected: `Write at least ${shortest}: a whole number and s, m, h, d or w, such as 1h`,
-  };
-}
-
 /** A cron expression for a time that will still occur. */
 export const cron: ValueType<string> = textKind(
   cronProblem,
@@ -239,5 +185,38 @@ function cronProblem(text: string): string | null {
     return next === null ? 'a time that never occurs' : null;
   } catch {
     return 'not a cron expression';
+  }
+}
+
+export const listenAddress: ValueType<string> = matching(
+  isHost,
+  'neither an address nor a host name',
+  'Write an IP address or a host name, such as 127.0.0.1, :: or localhost',
+  text => text.trim().replace(/^\[(.*)\]$/, '$1'),
+);
+
+/** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
+const network: ValueType<string> = matching(
+  isNetwork,
+  'not an address',
+  'Write an IP address or a network, such as 10.0.0.7 or 10.0.0.0/8',
+);
+
+export const networks: ValueType<readonly string[]> = listOf(
+  network,
+  'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
+);
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...others] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || others.length > 0 || address.includes('%')) return false;
+  if (bits === undefined) return true;
+  if (!/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), version === 4 ? 'ipv4' : 'ipv6');
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -104,12 +104,6 @@ t.test('a fault of an address shows its host and path', async t => {
   ]);
 });
 
-t.test('what a later version has is not known to this one', async t => {
-  const message = (ini: string) => faultsOf(t, ini).join('\n');
-  t.match(message('[quota]\nLATER = 7d\n'), /LATER: this version does not know this key\./);
-  t.match(message('[later]\nENABLED = true\n'), /^app\.ini:1: \[later\]: this version does not know/);
-});
-
 t.test('a key of the release before stops the start where it decided something', async t => {
   t.same(faultsOf(t, '[quota]\nBURST = 2G\n'), [
     'app.ini:2: [quota] BURST: this key is gone, since what an allowed push brings counts at once. Remove it.',
