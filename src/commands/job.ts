@@ -6,9 +6,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type ErrorCode, exitCodes, SoftquotaError } from '../errors.ts';
-import { hangWords, hungMounts } from '../layout/index.ts';
+import { hungMounts } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
-import { printable } from '../text.ts';
+import { printable, shellQuoted } from '../text.ts';
 import { within } from '../turns.ts';
 import type { CommonOptions, ConfigOption } from './settings.ts';
 import { print, tellNote } from './streams.ts';
@@ -200,4 +200,13 @@ function kill({ pid, exitCode, signalCode }: ChildProcess): void {
   } catch {
     // The process ended meanwhile.
   }
+}
+
+/** Makes a sentence for an administrator that names the disk and the next step. */
+function hangWords(mount: string): string {
+  // Unlike --target, this reads the system's list and not the disk.
+  const look = `findmnt --mountpoint ${shellQuoted(mount)}`;
+  return printable(
+    `the disk at ${mount} does not answer, so nothing on it was changed: find its server (${look}), then run this again`,
+  );
 }

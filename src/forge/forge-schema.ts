@@ -3,17 +3,15 @@
 import { given } from '../given.ts';
 import { type AboutRow, eachRow, type ForgeDatabase, numberAt, type Row, textAt } from './database.ts';
 import type { RowSum } from './loss-guard.ts';
-import {
-  type Claim,
-  type FigureDrift,
-  type ForgeLeaf,
-  type ForgeMembers,
-  type ForgeOwner,
-  type LfsObject,
-  type OwnerKey,
-  type Unowned,
-  type UnownedReason,
-  unownedReasons,
+import type {
+  Claim,
+  FigureDrift,
+  ForgeLeaf,
+  ForgeMembers,
+  ForgeOwner,
+  LfsObject,
+  OwnerKey,
+  UnownedReason,
 } from './messages.ts';
 
 /** Columns by table. `new or old` is a table that has another name in older versions. */
@@ -136,16 +134,6 @@ export class PartSums {
       return bytes === 0 ? [] : [{ leaf, owners: differences.length, bytes }];
     });
   }
-}
-
-/** Adds up the unowned bytes of all parts by their reasons. */
-export function unownedIn(parts: readonly PartSums[]): readonly Unowned[] {
-  const reasons = Object.keys(unownedReasons) as UnownedReason[];
-  return reasons.flatMap(reason => {
-    const sums = parts.map(part => part.unowned.get(reason) ?? { count: 0, bytes: 0 });
-    const count = sums.reduce((sum, one) => sum + one.count, 0);
-    return count === 0 ? [] : [{ reason, count, bytes: sums.reduce((sum, one) => sum + one.bytes, 0) }];
-  });
 }
 
 interface StoredObject {

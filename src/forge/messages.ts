@@ -18,25 +18,19 @@ export const forgeKinds = ['gitea', 'forgejo', 'gogs', 'gitlab'] as const;
 
 export type ForgeKind = (typeof forgeKinds)[number];
 
-/** Owner of projects in a subgroup of GitLab: the top-level group, or the subgroup itself. */
-export type OwnerLevel = 'top' | 'namespace';
-
 export interface ForgeSettings {
   readonly kind: ForgeKind;
   /** Absolute path of the forge's own configuration file; null if `database` is enough. */
   readonly configFile: string | null;
   /** An address for `parseDatabaseAddress`, which takes precedence over `configFile`; null if absent. */
   readonly database: string | null;
-  /** Only for GitLab. */
-  readonly ownerLevel: OwnerLevel;
-  /** Only for GitLab with a Gitaly Cluster; otherwise null. */
-  readonly praefect: PraefectSettings | null;
-}
-
-/** Address of the Gitaly Cluster's database, and the name of this host's storage there. */
-export interface PraefectSettings {
-  readonly address: string;
-  readonly storage: string;
+  /** Only for GitLab: the owner of projects in a subgroup is the top-level group, or the subgroup itself. */
+  readonly ownerLevel: 'top' | 'namespace';
+  /**
+   * Address of a Gitaly Cluster's database, and the name of this host's storage there. Only for GitLab; null
+   * without a cluster.
+   */
+  readonly praefect: { readonly address: string; readonly storage: string } | null;
 }
 
 export interface ForgeOwner {

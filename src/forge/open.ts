@@ -15,7 +15,7 @@ import { databaseOfGitlab } from './gitlab/config.ts';
 import { praefectTables, withReplicas } from './gitlab/praefect.ts';
 import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
-import type { ForgeKind, ForgeSettings, PraefectSettings } from './messages.ts';
+import type { ForgeKind, ForgeSettings } from './messages.ts';
 
 export function schemaOf(
   { kind, configFile, ownerLevel }: ForgeSettings,
@@ -45,12 +45,15 @@ export async function openForgeDatabase(
   }
 }
 
-async function withPraefect(db: ForgeDatabase, settings: PraefectSettings): Promise<ForgeDatabase> {
-  const address = addressIn(settings.address, 'PRAEFECT');
+async function withPraefect(
+  db: ForgeDatabase,
+  { address: text, storage }: NonNullable<ForgeSettings['praefect']>,
+): Promise<ForgeDatabase> {
+  const address = addressIn(text, 'PRAEFECT');
   const praefect = await openedAt(address);
   try {
     await checkTables(praefect, praefectTables, 'Praefect', grantFor(address));
-    return withReplicas(db, praefect, settings.storage);
+    return withReplicas(db, praefect, storage);
   } catch (error) {
     await praefect.close();
     throw error;

@@ -33,7 +33,7 @@ const mostChangedNames = 10_000;
 const ownersAtOnce = 1000;
 const chunkCharacters = 64 * 1024;
 
-export interface News {
+interface News {
   /** Changes of accounts and repositories. */
   readonly chunks: Chunk[];
   /** True if owners came, went, or changed their names or figures. */

@@ -4,9 +4,19 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { nameFault } from '../quota/index.ts';
 import { SerialQueue } from '../turns.ts';
 import { type ForgeDatabase, forgeFaultOf } from './database.ts';
-import { unownedIn } from './forge-schema.ts';
+import type { PartSums } from './forge-schema.ts';
 import { LossGuard } from './loss-guard.ts';
-import type { Answer, Chunk, ReadMode, Request, ThreadCalls, ThreadSettings } from './messages.ts';
+import {
+  type Answer,
+  type Chunk,
+  type ReadMode,
+  type Request,
+  type ThreadCalls,
+  type ThreadSettings,
+  type Unowned,
+  type UnownedReason,
+  unownedReasons,
+} from './messages.ts';
 import { RowJudge } from './odd-rows.ts';
 import { forgeSchemaVersion, openForgeDatabase, schemaOf } from './open.ts';
 import { ForgeReading } from './reading.ts';
@@ -108,4 +118,14 @@ async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk,
   const unowned = [...unownedIn([...reading.sums.values()]), ...(odd.unowned === 0 ? [] : [oddKind])];
   yield { is: 'rest', unowned, drift: news.drift, odd };
   if (isFull || news.haveLinesChanged) yield* reading.lines();
+}
+
+/** Adds up the unowned bytes of all parts by their reasons. */
+function unownedIn(parts: readonly PartSums[]): readonly Unowned[] {
+  const reasons = Object.keys(unownedReasons) as UnownedReason[];
+  return reasons.flatMap(reason => {
+    const sums = parts.map(part => part.unowned.get(reason) ?? { count: 0, bytes: 0 });
+    const count = sums.reduce((sum, one) => sum + one.count, 0);
+    return count === 0 ? [] : [{ reason, count, bytes: sums.reduce((sum, one) => sum + one.bytes, 0) }];
+  });
 }

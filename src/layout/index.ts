@@ -50,7 +50,6 @@ export {
 } from './layout.ts';
 export { inspect, type Located, locate, locateByMounts } from './locate.ts';
 export {
-  hangWords,
   hasOwnTimes,
   hungMounts,
   isOfNetwork,

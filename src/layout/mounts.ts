@@ -3,7 +3,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { printable, shellQuoted } from '../text.ts';
 import { decodePath, encodePath, namesOf, pathOf } from './path.ts';
 
 export interface Mount {
@@ -201,13 +200,4 @@ function doesAnswer(place: string, signal: AbortSignal): Promise<boolean> {
     });
   }
   return promise;
-}
-
-/** Makes a sentence for an administrator that names the disk and the next step. */
-export function hangWords(mount: string): string {
-  // Unlike --target, this reads the system's list and not the disk.
-  const look = `findmnt --mountpoint ${shellQuoted(mount)}`;
-  return printable(
-    `the disk at ${mount} does not answer, so nothing on it was changed: find its server (${look}), then run this again`,
-  );
 }

@@ -22,8 +22,7 @@ interface FollowUpsOptions {
 }
 
 /** Times from a check to its two measurements. */
-export const distancesMs = [1000, 30_000] as const;
-const [shortMs, longMs] = distancesMs;
+const [shortMs, longMs] = [1000, 30_000] as const;
 const restMs = 5;
 /** With more waiting paths the rest is longer: in a flood of checks, most are followed by no growth. */
 const manySoon = 256;

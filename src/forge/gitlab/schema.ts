@@ -20,13 +20,13 @@ import {
   type Claim,
   type ForgeMembers,
   type ForgeOwner,
+  type ForgeSettings,
   type LfsObject,
   mostLfsObjects,
-  type OwnerLevel,
 } from '../messages.ts';
 import { eachReplica, replicatedPlace } from './praefect.ts';
 
-export function gitlabSchema(level: OwnerLevel): ForgeSchema {
+export function gitlabSchema(level: ForgeSettings['ownerLevel']): ForgeSchema {
   const namespaces = new Namespaces(level);
   let snippets = new Map<number, number>();
   return {
@@ -264,11 +264,11 @@ const mostLevels = 50;
 
 /** Users and groups, and the owners of data in subgroups. */
 class Namespaces {
-  readonly #level: OwnerLevel;
+  readonly #level: ForgeSettings['ownerLevel'];
   #all = new Map<number, Namespace>();
   #byUser = new Map<number, number>();
 
-  constructor(level: OwnerLevel) {
+  constructor(level: ForgeSettings['ownerLevel']) {
     this.#level = level;
   }
 
