@@ -32,6 +32,11 @@ t.test('a server is named by host and port, by an address, or by the place of it
     schema: 'forge',
   });
   t.throws(() => addressIn(t, `${server}SSL_MODE = maybe\n`), /SSL_MODE is not known/);
+  t.throws(() => addressIn(t, server.replace('NAME = gitea', '')), /NAME or USER is missing/);
+  t.throws(
+    () => addressIn(t, server.replace('postgres', 'mssql')),
+    /DB_TYPE = mssql is none of sqlite3, postgres, mysql/,
+  );
 });
 
 t.test('a password in backticks stands for itself', async t => {
@@ -46,6 +51,7 @@ t.test('a SQLite file is found where the forge looks for it', async t => {
   t.equal(path('WORK_PATH = /srv/forge\n'), '/srv/forge/data/gitea.db');
   t.equal(path('WORK_PATH = /srv/forge\n[server]\nAPP_DATA_PATH = /var/forge\n'), '/var/forge/gitea.db');
   t.equal(path('WORK_PATH = /srv/forge\n[database]\nPATH = data/other.db\n'), '/srv/forge/data/other.db');
+  t.throws(() => path('[database]\nPATH = %(WORK_PATH)s/gitea.db\n'), /PATH refers to another value/);
 });
 
 t.test('Forgejo has a name of its own for the file, but where it comes from Gitea', t => {
@@ -88,7 +94,7 @@ t.test('Gogs has other names for the type and the password, and variables in its
   const variable = `${server}PASSWORD = \${SECRET}-$REST\n`;
   t.match(gogs(variable, { SECRET: 'a', REST: 'b' }).address, { engine: 'postgres', password: 'a-b' });
   t.throws(() => gogs(variable), /\[database\] PASSWORD has the variable SECRET, which the daemon/);
-  t.throws(() => gogs('[database]\nTYPE = mssql\n'), /TYPE = mssql is none of/);
+  t.throws(() => gogs('[database]\nTYPE = mssql\n'), /\[database\] TYPE = mssql is none of/);
   const { folder, address } = gogs('[database]\nTYPE = sqlite3\n');
   t.strictSame(address, { engine: 'sqlite', path: join(folder, 'data/gogs.db') });
   t.strictSame(gogs('[database]\nTYPE = sqlite3\n', { GOGS_WORK_DIR: '/srv/gogs' }).address, {

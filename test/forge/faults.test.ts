@@ -2,7 +2,6 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import t from 'tap';
 import { ForgeFault, ForgeReader } from '../../src/forge/index.ts';
 import { openForgeDatabase, schemaOf } from '../../src/forge/open.ts';
@@ -100,7 +99,8 @@ for (const engine of engines) {
 
   t.test(`${engine}: a server that is stopped is told within five seconds, and read again`, async t => {
     const server = await startServer(t, engine);
-    const readings = new Readings(t, settingsFor(server.address('softquota', 'secret')));
+    const settings = settingsFor(server.address('softquota', 'secret'));
+    const readings = new Readings(t, settings);
     await readings.read();
     await server.halt();
     const passed = ownTime();
@@ -110,53 +110,37 @@ for (const engine of engines) {
     t.ok(ms < 3000, `after ${ms} ms`);
     server.go();
     await readings.read('anew');
-  });
 
-  t.test(`${engine}: a server that stops between two statements is told as soon`, async t => {
-    const server = await startServer(t, engine);
-    const settings = settingsFor(server.address('softquota', 'secret'));
-    const db = await openForgeDatabase(settings, schemaOf(settings, {}), {});
-    t.teardown(() => db.close());
-    let passed = () => 0;
-    const reading = db.consistently(async () => {
-      await server.halt();
-      passed = ownTime();
+    await t.test('also where it stops between two statements', async t => {
+      const db = await openForgeDatabase(settings, schemaOf(settings, {}), {});
+      t.teardown(() => db.close());
+      let passed = () => 0;
+      const reading = db.consistently(async () => {
+        await server.halt();
+        passed = ownTime();
+      });
+      await t.rejects(reading, { name: 'ForgeFault', code: 'unreachable' });
+      const ms = passed();
+      t.ok(ms < 3000, `after ${ms} ms`);
+      server.go();
     });
-    await t.rejects(reading, { name: 'ForgeFault', code: 'unreachable' });
-    const ms = passed();
-    t.ok(ms < 3000, `after ${ms} ms`);
-    server.go();
+
+    await t.test('and in the midst of a reading it does not keep the reader from closing', async t => {
+      const reader = new ForgeReader(settings);
+      await reader.read('new').next();
+      await server.halt();
+      const rejected = t.rejects(reader.read('anew').next(), { name: 'ForgeFault' });
+      await reader.close();
+      await rejected;
+      server.go();
+    });
   });
 }
 
-t.test('a server that hangs in the midst of a reading does not keep the reader from closing', async t => {
-  const server = await startServer(t, 'postgres');
-  const reader = new ForgeReader(settingsFor(server.address('softquota', 'secret')));
-  const reading = reader.read('new');
-  await reading.next();
-  await server.halt();
-  const rejected = t.rejects(reader.read('anew').next(), { name: 'ForgeFault' });
-  await reader.close();
-  await rejected;
-  server.go();
+t.test('a SQLite file that is not there is named', async t => {
+  const settings = settingsFor('sqlite:/nowhere/gitea.db');
+  t.match((await faultOf(new Readings(t, settings))).message, '/nowhere/gitea.db');
 });
-
-t.test('a configuration that says nothing of the database says what is wrong', async t => {
-  const read = (text: string) => configured(t, text);
-  t.match(await read('[database]\nDB_TYPE = mssql\n'), /DB_TYPE = mssql is none of sqlite3, postgres, mysql/);
-  t.match(await read('[database]\nDB_TYPE = postgres\nUSER = gitea\n'), /NAME or USER is missing/);
-  t.match(
-    await read('WORK_PATH = /srv\n[database]\nPATH = %(WORK_PATH)s/gitea.db\n'),
-    /refers to another value/,
-  );
-  t.match(await read('[database]\nDB_TYPE = sqlite3\nPATH = /nowhere/gitea.db\n'), /\/nowhere\/gitea\.db/);
-});
-
-async function configured(t: Test, text: string): Promise<string> {
-  const folder = folderWith(t, { 'app.ini': text });
-  const settings = { ...settingsFor(''), database: null, configFile: join(folder, 'app.ini') };
-  return (await faultOf(new Readings(t, settings))).message;
-}
 
 function appIni(engine: (typeof engines)[number], host: string, password: string): string {
   return `[database]

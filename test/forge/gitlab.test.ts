@@ -1,20 +1,30 @@
 /** A GitLab of made rows in a real PostgreSQL: each owner has what the one who made them counted. */
 
-import t, { type Test } from 'tap';
-import type { ForgeSettings } from '../../src/forge/index.ts';
-import { given } from '../../src/given.ts';
+import t from 'tap';
 import { gitlabExpected, gitlabUnowned, hashOf, openGitlab } from './gitlab-world.ts';
 import { Readings, settingsFor } from './readings.ts';
 
 t.setTimeout(300_000);
 
-async function open(t: Test, more: Partial<ForgeSettings> = {}, artifacts?: 'whole') {
-  const { address, sql } = await openGitlab(t, given({ artifacts }));
-  return { sql, readings: new Readings(t, settingsFor(address, { kind: 'gitlab', ...more })) };
-}
+const gitlab = (address: string, ownerLevel: 'top' | 'namespace' = 'top') =>
+  settingsFor(address, { kind: 'gitlab', ownerLevel });
+
+/** The database of all tests but one. Those that change it come last. */
+const { address, sql } = await openGitlab(t);
+
+t.test('with OWNER = namespace a group owns what is in it, and those above own the group', async t => {
+  const readings = new Readings(t, gitlab(address, 'namespace'));
+  await readings.read();
+  readings.match(t, gitlabExpected.namespace);
+  t.strictSame(readings.members, [
+    { organization: 9, owners: [1, 2], members: [3] },
+    { organization: 10, owners: [1], members: [3] },
+    { organization: 12, owners: [1, 2], members: [3] },
+  ]);
+});
 
 t.test('the top-level namespace owns what is below it', async t => {
-  const { readings, sql } = await open(t);
+  const readings = new Readings(t, gitlab(address));
   const { unowned } = await readings.read();
   readings.match(t, gitlabExpected.top);
   const owners = [...readings.owners.values()];
@@ -58,19 +68,9 @@ t.test('the top-level namespace owns what is below it', async t => {
   });
 });
 
-t.test('with OWNER = namespace a group owns what is in it, and those above own the group', async t => {
-  const { readings } = await open(t, { ownerLevel: 'namespace' });
-  await readings.read();
-  readings.match(t, gitlabExpected.namespace);
-  t.strictSame(readings.members, [
-    { organization: 9, owners: [1, 2], members: [3] },
-    { organization: 10, owners: [1], members: [3] },
-    { organization: 12, owners: [1, 2], members: [3] },
-  ]);
-});
-
 t.test('the table of artifacts is found by its former name, too', async t => {
-  const { readings, sql } = await open(t, {}, 'whole');
+  const { address, sql } = await openGitlab(t, { artifacts: 'whole' });
+  const readings = new Readings(t, gitlab(address));
   // Namespaces of users may have no type in GitLab of 2021.
   await sql("UPDATE namespaces SET type = NULL WHERE type = 'User'");
   await readings.read();
@@ -78,7 +78,7 @@ t.test('the table of artifacts is found by its former name, too', async t => {
 });
 
 t.test('a part of the divided table of artifacts is not taken for all of it', async t => {
-  const { readings, sql } = await open(t);
+  const readings = new Readings(t, gitlab(address));
   // GitLab 16.10 to 18.0 looks so to a reader that was given the right to the former table only.
   await sql(`CREATE TABLE ci_job_artifacts PARTITION OF p_ci_job_artifacts FOR VALUES IN (102);
     GRANT SELECT ON ci_job_artifacts TO softquota; REVOKE SELECT ON p_ci_job_artifacts FROM softquota`);

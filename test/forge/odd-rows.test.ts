@@ -44,73 +44,77 @@ const lfs = 'size:git:lfs';
 const [oid, oidBytes] = ['34bd2e97', 18_065];
 
 for (const engine of engines) {
-  t.test(`${engine}: an odd size counts as it last did, or for nobody, and all others as usual`, async t => {
-    const { data, readings, sql } = await open(t, engine);
-    const set = (size: string) => sql(`UPDATE lfs_meta_object SET size = ${size} WHERE oid LIKE '${oid}%'`);
-    await set('-5');
-    const first = await readings.read();
-    const without = readings.bytesOf('Bob-B')[lfs] ?? 0;
-    t.ok((readings.bytesOf('alice')[lfs] ?? 0) > 0, 'all others are read');
-    const [row] = first.odd?.first ?? [];
-    t.match(row, { owner: 'Bob-B', why: 'its size is -5', isCounted: false });
-    t.match(row?.row, /^lfs_meta_object \d+$/);
-    t.match(row?.path, new RegExp(`^${data}/lfs/34/bd/2e97`));
-    t.equal(statSync(row?.path ?? '').size, oidBytes);
-    t.match(
-      first.unowned?.find(({ reason }) => reason === 'odd_rows'),
-      { count: 1, bytes: oidBytes },
-    );
+  t.test(engine, async t => {
+    const { data, settings, sql } = await open(t, engine);
+    await t.test('a name that nobody can have keeps the last good one', async t => {
+      const readings = new Readings(t, settings);
+      await readings.read();
+      const before = readings.bytesOf('alice');
+      const quoted = engine === 'mysql' ? '`user`' : '"user"';
+      const long = { sqlite: 'hex(zeroblob(25000000))', postgres: "repeat('x', 50000000)", mysql: "''" }[
+        engine
+      ];
+      const bell = engine === 'postgres' ? "'a' || chr(7)" : "'a\u0007'";
+      if (engine === 'postgres') {
+        await sql('DROP INDEX IF EXISTS "UQE_user_name"; ALTER TABLE "user" ALTER name TYPE TEXT');
+      }
+      for (const name of [long, bell]) {
+        await sql(`UPDATE ${quoted} SET name = ${name} WHERE lower_name = 'alice'`);
+        const { odd } = await readings.read('full');
+        t.strictSame(readings.bytesOf('alice'), before);
+        t.match(odd?.first, [
+          { row: /^user \d+$/, owner: 'alice', why: /name cannot be taken/, isCounted: true },
+        ]);
+      }
+      const other = new Readings(t, settings);
+      await other.read();
+      t.strictSame(other.bytesOf('alice'), {}, 'a reader that never knew her counts her bytes for nobody');
+      t.ok(other.lines.length > 0);
+      await sql(`UPDATE ${quoted} SET name = 'alice' WHERE lower_name = 'alice'`);
+    });
 
-    await set(String(oidBytes));
-    const good = await readings.read('full');
-    t.equal(readings.bytesOf('Bob-B')[lfs], without + oidBytes);
-    t.equal(good.odd?.count, 0);
-    for (const size of [largest, '-1', '9007199254740991']) {
-      await set(size);
-      const { odd, unowned } = await readings.read('anew');
-      t.equal(readings.bytesOf('Bob-B')[lfs], without + oidBytes, `${size}: its last good size counts`);
-      t.match(odd?.first, [{ why: `its size is ${size}`, isCounted: true }]);
-      t.notOk(unowned?.some(({ reason }) => reason === 'odd_rows'));
-    }
+    await t.test('an odd size counts as it last did, or for nobody, and all others as usual', async t => {
+      const readings = new Readings(t, settings);
+      const set = (size: string) => sql(`UPDATE lfs_meta_object SET size = ${size} WHERE oid LIKE '${oid}%'`);
+      await set('-5');
+      const first = await readings.read();
+      const without = readings.bytesOf('Bob-B')[lfs] ?? 0;
+      t.ok((readings.bytesOf('alice')[lfs] ?? 0) > 0, 'all others are read');
+      const [row] = first.odd?.first ?? [];
+      t.match(row, { owner: 'Bob-B', why: 'its size is -5', isCounted: false });
+      t.match(row?.row, /^lfs_meta_object \d+$/);
+      t.match(row?.path, new RegExp(`^${data}/lfs/34/bd/2e97`));
+      t.equal(statSync(row?.path ?? '').size, oidBytes);
+      t.match(
+        first.unowned?.find(({ reason }) => reason === 'odd_rows'),
+        { count: 1, bytes: oidBytes },
+      );
 
-    await sql(`UPDATE lfs_meta_object SET size = ${largest}; UPDATE attachment SET size = -1;
+      await set(String(oidBytes));
+      const good = await readings.read('full');
+      t.equal(readings.bytesOf('Bob-B')[lfs], without + oidBytes);
+      t.equal(good.odd?.count, 0);
+      for (const size of [largest, '-1', '9007199254740991']) {
+        await set(size);
+        const { odd, unowned } = await readings.read('anew');
+        t.equal(readings.bytesOf('Bob-B')[lfs], without + oidBytes, `${size}: its last good size counts`);
+        t.match(odd?.first, [{ why: `its size is ${size}`, isCounted: true }]);
+        t.notOk(unowned?.some(({ reason }) => reason === 'odd_rows'));
+      }
+
+      await sql(`UPDATE lfs_meta_object SET size = ${largest}; UPDATE attachment SET size = -1;
       UPDATE package_blob SET size = ${largest}; UPDATE action_artifact SET file_compressed_size = -7`);
-    const all = await readings.read('full');
-    t.equal(readings.bytesOf('Bob-B')[lfs], without + oidBytes);
-    const tables = new Set(all.odd?.first.map(each => each.row.split(' ', 1).join()));
-    const wanted = ['action_artifact', 'attachment', 'lfs_meta_object', 'package_blob'];
-    t.strictSame([...tables].sort(), wanted);
-    const files = all.odd?.first.flatMap(({ path }) => path ?? []) ?? [];
-    t.ok(
-      files.filter(path => path.startsWith(`${data}/`) && existsSync(path)).length > 15,
-      'with their files',
-    );
-  });
-
-  t.test(`${engine}: a name that nobody can have keeps the last good one`, async t => {
-    const { readings, settings, sql } = await open(t, engine);
-    await readings.read();
-    const before = readings.bytesOf('alice');
-    const quoted = engine === 'mysql' ? '`user`' : '"user"';
-    const long = { sqlite: 'hex(zeroblob(25000000))', postgres: "repeat('x', 50000000)", mysql: "''" }[
-      engine
-    ];
-    const bell = engine === 'postgres' ? "'a' || chr(7)" : "'a\u0007'";
-    if (engine === 'postgres') {
-      await sql('DROP INDEX IF EXISTS "UQE_user_name"; ALTER TABLE "user" ALTER name TYPE TEXT');
-    }
-    for (const name of [long, bell]) {
-      await sql(`UPDATE ${quoted} SET name = ${name} WHERE lower_name = 'alice'`);
-      const { odd } = await readings.read('full');
-      t.strictSame(readings.bytesOf('alice'), before);
-      t.match(odd?.first, [
-        { row: /^user \d+$/, owner: 'alice', why: /name cannot be taken/, isCounted: true },
-      ]);
-    }
-    const other = new Readings(t, settings);
-    await other.read();
-    t.strictSame(other.bytesOf('alice'), {}, 'a reader that never knew her counts her bytes for nobody');
-    t.ok(other.lines.length > 0);
+      const all = await readings.read('full');
+      t.equal(readings.bytesOf('Bob-B')[lfs], without + oidBytes);
+      const tables = new Set(all.odd?.first.map(each => each.row.split(' ', 1).join()));
+      const wanted = ['action_artifact', 'attachment', 'lfs_meta_object', 'package_blob'];
+      t.strictSame([...tables].sort(), wanted);
+      const files = all.odd?.first.flatMap(({ path }) => path ?? []) ?? [];
+      t.ok(
+        files.filter(path => path.startsWith(`${data}/`) && existsSync(path)).length > 15,
+        'with their files',
+      );
+    });
   });
 }
 

@@ -39,26 +39,23 @@ function replicaPath({ id, kind }: (typeof repositories)[number]): string {
   return `@cluster/${kind}/${hash.slice(0, 2)}/${hash.slice(2, 4)}/${id}`;
 }
 
-async function open(t: Test) {
-  const database = await openGitlab(t, { more: praefectSql });
-  for (const one of repositories) {
-    const values = `'default', '${one.of}'`;
-    await database.sql(
-      `INSERT INTO repositories VALUES (${values}, 1, 'gitaly-1', ${one.id}, '${replicaPath(one)}')`,
-    );
-    for (const storage of storages)
-      await database.sql(
-        `INSERT INTO storage_repositories VALUES (${values}, '${storage}', 1, ${one.id});
-         INSERT INTO repository_assignments VALUES (${values}, '${storage}', ${one.id})`,
-      );
-  }
-  return database;
-}
+const rows = repositories.flatMap(one => {
+  const values = `'default', '${one.of}'`;
+  return [
+    `INSERT INTO repositories VALUES (${values}, 1, 'gitaly-1', ${one.id}, '${replicaPath(one)}')`,
+    ...storages.flatMap(storage => [
+      `INSERT INTO storage_repositories VALUES (${values}, '${storage}', 1, ${one.id})`,
+      `INSERT INTO repository_assignments VALUES (${values}, '${storage}', ${one.id})`,
+    ]),
+  ];
+});
+
+/** The database of all tests. Those that change it come last. */
+const { address, sql } = await openGitlab(t, { more: `${praefectSql}${rows.join(';\n')};` });
 
 /** A host with all replicas. */
 async function host(
   t: Test,
-  address: string,
   storage: string,
   { redis = null, ready = true }: { readonly redis?: string | null; readonly ready?: boolean } = {},
 ) {
@@ -104,21 +101,61 @@ async function host(
   return { server, has, hasPool };
 }
 
-t.test('a repository of a cluster counts once, for the storage that is its primary', async t => {
-  const { address, sql } = await open(t);
-  const first = await host(t, address, 'gitaly-1');
-  const second = await host(t, address, 'gitaly-2');
+t.test('a storage that Praefect does not know is named, and those that it has', async t => {
+  const { server } = await host(t, 'gitaly-9', { ready: false });
+  const told =
+    /Praefect has no repository on the storage gitaly-9; it has some on gitaly-1, gitaly-2, gitaly-3/;
+  t.match(
+    await until(async () => ((await server.reasons()).includes('gitaly-9') ? server.reasons() : null)),
+    told,
+  );
+  t.match((await server.softquota('doctor')).stdout, told);
+});
+
+t.test('hosts with one quota that count the same storage are told, by each of them', async t => {
+  const redis = (await startSingle(t)).address;
+  const first = await host(t, 'gitaly-1', { redis });
+  const second = await host(t, 'gitaly-2', { redis });
+  const told = async (server: Server) =>
+    /shared_twice\): (.*)/.exec((await server.softquota(['doctor'])).stdout)?.[1] ?? null;
+  await first.has(3, 4);
+  await second.has(3, 4);
+  t.equal(await told(first.server), null);
+
+  await second.server.stop();
+  await second.server.configure({ forge: { PRAEFECT_STORAGE: 'gitaly-1' } });
+  await second.server.start();
+  await first.has(6, 8);
+  for (const { server } of [first, second])
+    t.match(
+      await until(() => told(server)),
+      /^the hosts on-gitaly-1, on-gitaly-2 .*PRAEFECT_STORAGE = gitaly-1$/,
+    );
+});
+
+t.test('a repository and a pool of a cluster count once, for the storage that is their primary', async t => {
+  const first = await host(t, 'gitaly-1');
+  const second = await host(t, 'gitaly-2');
   await first.has(3, 4);
   await second.has(0, 0);
+  await first.hasPool(6);
+  await second.hasPool(0);
   const names = (await first.server.softquota(['usage', 'bob'])).stdout;
   t.match(names, /bob\/project-5 /);
   t.match(names, /bob\/project-5\.wiki /);
   t.notMatch(names, /@cluster/);
+  const pools = (await first.server.softquota(['usage', 'team'])).stdout;
+  t.match(pools, /pool of team\/platform\/deep\/project-4 /);
 
-  await sql(`UPDATE repositories SET "primary" = 'gitaly-2' WHERE repository_id = 71`);
+  await sql(`UPDATE repositories SET "primary" = 'gitaly-2' WHERE repository_id IN (71, 74)`);
   await second.has(3, 0);
   await first.has(0, 4);
-  t.pass('after a failover the other storage counts it');
+  await second.hasPool(6);
+  await first.hasPool(0);
+  t.pass('after a failover the other storage counts them');
+  await sql('UPDATE projects SET namespace_id = 2 WHERE id = 4');
+  await second.hasPool(0);
+  t.pass('a pool goes with the project that it was made from');
 
   await sql(`UPDATE repositories SET "primary" = NULL`);
   await first.has(3, 4);
@@ -140,77 +177,22 @@ t.test('a repository of a cluster counts once, for the storage that is its prima
   t.pass('while Praefect cannot be read, the last choice stays');
   await sql('ALTER TABLE away RENAME TO repositories');
   await until(async () => ((await second.server.reasons()) === '' ? true : null));
-});
 
-t.test('a pool counts once for the project that it was made from, and goes on after a failover', async t => {
-  const { address, sql } = await open(t);
-  const first = await host(t, address, 'gitaly-1');
-  const second = await host(t, address, 'gitaly-2');
-  await first.hasPool(6);
-  await second.hasPool(0);
-  t.match(
-    (await first.server.softquota(['usage', 'team'])).stdout,
-    /pool of team\/platform\/deep\/project-4 /,
-  );
-  await sql(`UPDATE repositories SET "primary" = 'gitaly-2' WHERE repository_id = 74`);
-  await second.hasPool(6);
-  await first.hasPool(0);
-  await sql('UPDATE projects SET namespace_id = 2 WHERE id = 4');
-  await second.hasPool(0);
-  t.pass('it goes with its project');
-});
-
-t.test('replicas that count on another storage are not taken for nobody’s', async t => {
-  const { address, sql } = await open(t);
-  const { server, has } = await host(t, address, 'gitaly-2');
-  await has(0, 0);
-  /** Waits for so many directories of nobody, among all that are here. */
-  const unowned = (count: number) =>
-    until(
-      async () =>
-        (await server.softquota(['doctor'])).stdout.includes(
-          `belong to nobody: ${count} directories without a known owner`,
-        ) || null,
-      () => `it does not come to ${count}`,
-    );
-  await unowned(1);
-  await sql('DELETE FROM projects WHERE id = 5');
-  await unowned(3);
-  await server.stop();
-  await server.start();
-  await unowned(3);
-});
-
-t.test('a storage that Praefect does not know is named, and those that it has', async t => {
-  const { address } = await open(t);
-  const { server } = await host(t, address, 'gitaly-9', { ready: false });
-  const told =
-    /Praefect has no repository on the storage gitaly-9; it has some on gitaly-1, gitaly-2, gitaly-3/;
-  t.match(
-    await until(async () => ((await server.reasons()).includes('gitaly-9') ? server.reasons() : null)),
-    told,
-  );
-  t.match((await server.softquota('doctor')).stdout, told);
-});
-
-t.test('hosts with one quota that count the same storage are told, by each of them', async t => {
-  const { address } = await open(t);
-  const redis = (await startSingle(t)).address;
-  const first = await host(t, address, 'gitaly-1', { redis });
-  const second = await host(t, address, 'gitaly-2', { redis });
-  const told = async (server: Server) =>
-    /shared_twice\): (.*)/.exec((await server.softquota(['doctor'])).stdout)?.[1] ?? null;
-  await first.has(3, 4);
-  await second.has(3, 4);
-  t.equal(await told(first.server), null);
-
-  await second.server.stop();
-  await second.server.configure({ forge: { PRAEFECT_STORAGE: 'gitaly-1' } });
-  await second.server.start();
-  await first.has(6, 8);
-  for (const { server } of [first, second])
-    t.match(
-      await until(() => told(server)),
-      /^the hosts on-gitaly-1, on-gitaly-2 .*PRAEFECT_STORAGE = gitaly-1$/,
-    );
+  await t.test('replicas that count on another storage are not taken for nobody’s', async () => {
+    /** Waits for so many directories of nobody, among all that are here. */
+    const unowned = (count: number) =>
+      until(
+        async () =>
+          (await first.server.softquota(['doctor'])).stdout.includes(
+            `belong to nobody: ${count} directories without a known owner`,
+          ) || null,
+        () => `it does not come to ${count}`,
+      );
+    await unowned(1);
+    await sql('DELETE FROM projects WHERE id = 5');
+    await unowned(3);
+    await first.server.stop();
+    await first.server.start();
+    await unowned(3);
+  });
 });

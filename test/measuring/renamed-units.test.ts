@@ -22,17 +22,6 @@ t.test('owners who exchange their names keep their own data', async t => {
   t.strictSame(paths.slice(0, 3), wanted, 'new paths are measured before old ones');
 });
 
-t.test('a name that is given on in a row takes nobody’s data along', async t => {
-  const ledger = await new World(t).open();
-  walk(ledger, 'a/x', 100);
-  walk(ledger, 'b/x', 7);
-  moveUnits(ledger, [
-    { from: 'a', to: 'b' },
-    { from: 'b', to: 'c' },
-  ]);
-  t.strictSame([used(ledger, 'a'), used(ledger, 'b'), used(ledger, 'c')], [0, 100, 7]);
-});
-
 t.test('data that a walk has found under the new name already counts as it was found', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'a/x', 100);

@@ -42,7 +42,8 @@ for (const level of isLong ? (['top', 'namespace'] as const) : (['top'] as const
   });
 }
 
-for (const kind of ['gitea', 'forgejo'] as const) {
+/** Forgejo has the tables of Gitea. */
+for (const kind of isLong ? (['gitea', 'forgejo'] as const) : (['gitea'] as const)) {
   t.test(`${kind}, where directories have the names of their owners`, async t => {
     const server = await Server.open(t, { started: false });
     const folder = join(server.folder, kind);
