@@ -10,6 +10,7 @@ import {
   printConfig,
   sections,
 } from '../../src/config/index.ts';
+import { lengthOf } from '../run-length.ts';
 import { configText } from './arbitraries.ts';
 import { folderWith, load, loadText } from './written.ts';
 
@@ -82,6 +83,6 @@ t.test('any configuration, printed and read again, is the same', async t => {
       t.strictSame(read(printed).config, loaded.config);
       t.notMatch(printed, /[^\P{Cc}\n]/u);
     }),
-    { numRuns: 300 },
+    { numRuns: lengthOf(100, 300) },
   );
 });

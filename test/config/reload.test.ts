@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { type Config, compareConfigs, formatFaults, loadConfig, merged } from '../../src/config/index.ts';
+import { lengthOf } from '../run-length.ts';
 import { configText } from './arbitraries.ts';
 import { configOf, folderWith } from './written.ts';
 
@@ -66,6 +67,6 @@ t.test('a daemon that reloads has all of the new configuration but what takes a 
       );
       t.ok(Object.isFrozen(now) && Object.isFrozen(now.scan) && Object.isFrozen(now.log));
     }),
-    { numRuns: 200 },
+    { numRuns: lengthOf(70, 200) },
   );
 });

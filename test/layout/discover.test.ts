@@ -124,25 +124,6 @@ t.test('units inside a unit nest by literal segments, each over directories alon
   ]);
 });
 
-t.test('of two templates for one directory the one with more literal characters wins', async t => {
-  const at = emptyDirectory(t);
-  makeRepository(`${at}/alice/a.git`);
-  makeRepository(`${at}/alice/a.wiki.git`);
-  makeDirectory(`${at}/alice/b.wiki.git`);
-  const layout = layoutOf(
-    storage({ templates: [`${at}/{owner}/{repo}.git`] }),
-    storage({ kind: 'wiki', templates: [`${at}/{owner}/{repo}.wiki.git`] }),
-    storage({ kind: 'packages', templates: [`${at}/{owner}/*`] }),
-  );
-  // The last is no repository, so that only the least of the three can take it.
-  const all = [
-    '/alice/a.git alice repos',
-    '/alice/a.wiki.git alice wiki',
-    '/alice/b.wiki.git alice packages',
-  ];
-  t.same(shown(at, layout), all);
-});
-
 t.test('HEAD, objects and refs need only exist, be it as links', async t => {
   const at = emptyDirectory(t);
   makeLink(`${at}/alice/a.git/HEAD`, 'refs/heads/main');
