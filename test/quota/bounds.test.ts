@@ -156,53 +156,6 @@ t.test('a push and a file are limited by what comes', async t => {
   t.match(ask([bounds]), { allowed: true, unasked: ['push', 'file'] });
 });
 
-t.test('a default bound holds until a group of the owner says otherwise', async t => {
-  const defaults = [{ name: 'all', rules: [rule('file', 100 * MB, { per: 'file' })] }];
-  const incoming = { bytes: null, largest: { bytes: 150 * MB } };
-  const held = (assigned: readonly Group[]) =>
-    ask(assigned, { defaults, question: { incoming, settings: { ...plainSettings, uncovered: 'deny' } } });
-  const staff = (limitBytes: number): Group => ({
-    name: 'staff',
-    rules: [rule('endless', -1), rule('files', limitBytes, { per: 'file' })],
-  });
-  t.match(held([{ name: 'other', rules: [rule('endless', -1)] }]), { allowed: false, step: 'defaults' });
-  t.ok(held([staff(-1)]).allowed);
-  t.ok(held([staff(200 * MB)]).allowed);
-  t.match(held([staff(120 * MB)]), { allowed: false, step: 'assigned', limit: 120 * MB });
-  t.ok(held([staff(120 * MB), { ...staff(-1), name: 'more' }]).allowed, 'the most generous group speaks');
-  const two = [...staff(200 * MB).rules, rule('small', 120 * MB, { per: 'file' })];
-  t.match(held([{ name: 'staff', rules: two }]), { allowed: false, rule: 'small' });
-});
-
-t.test('a group that has nothing but bounds says nothing about owners', async t => {
-  const bounds = lab(together, rule('file', MB, { per: 'file' }));
-  const defaults = [{ name: 'all', rules: [rule('total', GB)] }];
-  t.match(ask([bounds], { defaults, question: { pools: () => pool(0) } }), {
-    allowed: false,
-    step: 'defaults',
-    group: 'all',
-  });
-  const denying = { settings: { ...plainSettings, uncovered: 'deny' }, pools: () => pool(0) } as const;
-  t.match(ask([bounds], { defaults, question: denying }), { allowed: false, by: 'no_match' });
-});
-
-t.test('allowances raise what is stored, and not what comes', async t => {
-  const allowance = { bytes: 10 * GB, count: 1, until: 1000 };
-  const raised = (group: Group, more: Partial<Parameters<typeof decide>[0]>) => {
-    const asked = question([group], {});
-    return decide({ ...asked, ...more, standing: { ...asked.standing, allowance } });
-  };
-  t.ok(raised(lab(together), { pools: () => pool(105 * GB) }).allowed);
-  t.ok(
-    raised(lab(rule('each', GB, { per: 'repository' })), { repository: { ...pool(5 * GB), name: 'a' } })
-      .allowed,
-  );
-  const incoming = { bytes: 2 * GB, largest: { bytes: 2 * GB } };
-  for (const per of ['push', 'file'] as const) {
-    t.match(raised(lab(rule('one', GB, { per })), { incoming }), { allowed: false, limit: GB });
-  }
-});
-
 t.test('an explanation has every bound that holds, with what could not be asked', async t => {
   const bounds = lab(together, rule('each', GB, { per: 'repository' }), rule('file', MB, { per: 'file' }));
   const explanation = explain(

@@ -16,7 +16,7 @@ import {
   standing as standingWords,
   usageOf,
 } from '../../src/quota/index.ts';
-import { asked, limit, plainSettings, question, ruleOf, usage } from './arbitraries.ts';
+import { asked, limit, plainSettings, question, usage } from './arbitraries.ts';
 
 const nobody = { assigned: [], defaults: [] };
 const stored = usageOf({ 'size:git:lfs': 20, 'size:repos:private': 90, 'size:repos:public': 40 });
@@ -51,29 +51,6 @@ t.test('what no ref reaches does not count, up to the most, which is the limit u
     used: 50,
     garbage: { unreachable: 150 },
   });
-});
-
-t.test('each rule forgives of what it counts', async t => {
-  const group = compileGroup({
-    name: 'g',
-    rules: [
-      ruleOf('private', 50, 'size:repos:private'),
-      ruleOf('public', 50, 'size:repos:public'),
-      ruleOf('lfs', 10, 'size:git:lfs'),
-    ],
-  });
-  const asked = (subject: Leaf) =>
-    decide({
-      settings: forgiving,
-      standing: { assigned: [group], defaults: [] },
-      usage: stored,
-      subject,
-      unreachable,
-    });
-  t.match(asked('size:repos:private'), { allowed: true, used: 40, garbage: { billed: 40, most: 50 } });
-  t.match(asked('size:repos:public'), { allowed: true, used: 10, garbage: { billed: 10 } });
-  t.match(asked('size:git:lfs'), { allowed: false, used: 20 });
-  t.equal(asked('size:git:lfs').garbage, undefined);
 });
 
 t.test('the words say what does not count, and what of it would', async t => {

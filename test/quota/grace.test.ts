@@ -8,23 +8,18 @@ import {
   type Graces,
   type Group,
   graceMostText,
-  leafIndex,
-  leaves,
   parseGraceMost,
   passedLimits,
   type QuotaSettings,
   type Rule,
   type RunningGrace,
   refusal,
-  type Standing,
   standing as standingWords,
   subjects,
-  type Usage,
   usageOf,
   warning,
-  withAncestors,
 } from '../../src/quota/index.ts';
-import { group, plainSettings, settings, standing, subject, usage } from './arbitraries.ts';
+import { group, plainSettings, settings, standing, usage } from './arbitraries.ts';
 
 const day = 86_400_000;
 const now = Date.parse('2026-11-21T09:00:00Z');
@@ -175,13 +170,6 @@ t.test('GRACE_MOST is a percentage or a size', async t => {
   }
 });
 
-/** Bytes by the subjects of a rule, without masks. */
-function bytesOf(rule: Rule, stored: Usage): number {
-  return leaves
-    .filter(leaf => withAncestors(leaf).some(above => rule.subjects.includes(above)))
-    .reduce((sum, leaf) => sum + (stored[leafIndex(leaf)] ?? 0), 0);
-}
-
 const anySettings: fc.Arbitrary<QuotaSettings> = fc
   .tuple(
     settings,
@@ -208,86 +196,6 @@ const anyGroup: fc.Arbitrary<Group> = fc
 
 const anyGroups = fc.uniqueArray(anyGroup, { maxLength: 4, selector: ({ name }) => name });
 
-/** By the names of rules; times are small, and now is 100. */
-const anyBegun = fc
-  .dictionary(
-    fc.constantFrom('a', 'b', 'c', 'd', 'é'),
-    fc.record({ since: fc.integer({ min: 60, max: 100 }), isReported: fc.boolean() }),
-  )
-  .map((begun): Graces => ({ now: 100, begun: new Map(Object.entries(begun)) }));
-
-const anyQuestion = fc.record({
-  by: anySettings,
-  assigned: anyGroups,
-  of: anyBegun,
-  stored: usage,
-  asked: subject,
-  adding: fc.nat(30),
-});
-
-/** Verdict of one rule, in words of the manual. */
-function saysModel(by: QuotaSettings, rule: Rule, stored: Usage, adding: number, of: Graces): number {
-  if (rule.limitBytes === -1) return 2;
-  const used = bytesOf(rule, stored) + (by.precise ? adding : 0);
-  const over = used - rule.limitBytes;
-  if (rule.limitBytes > 0 && (by.refuseWhen === 'reached' ? over < 0 : over <= 0)) return 2;
-  const graceMs = rule.graceMs ?? by.graceMs ?? 0;
-  const most = rule.graceMost ?? by.graceMost ?? { percent: 10 };
-  const reach = 'bytes' in most ? most.bytes : (rule.limitBytes * most.percent) / 100;
-  const begun = of.begun.get(rule.name);
-  const isNew = begun === undefined || (by.mode === 'enforce' && begun.isReported);
-  const hasTime = of.now < (isNew ? of.now : begun.since) + graceMs;
-  return rule.limitBytes > 0 && hasTime && over < reach ? 1 : 0;
-}
-
-t.test('decisions with graces are those of the manual', async () => {
-  fc.assert(
-    fc.property(anyQuestion, ({ by, assigned, of, stored, asked, adding }) => {
-      const covering = assigned
-        .map(({ rules }) =>
-          rules.filter(rule => withAncestors(asked).some(above => rule.subjects.includes(above))),
-        )
-        .filter(rules => rules.length > 0);
-      fc.pre(covering.length > 0);
-      const says = Math.max(
-        ...covering.map(rules => Math.min(...rules.map(rule => saysModel(by, rule, stored, adding, of)))),
-      );
-      const on = { ...standing(assigned, []), graces: of };
-      const question = { settings: by, standing: on, usage: stored, subject: asked, addingBytes: adding };
-      const { allowed, grace } = decide(question);
-      const explained = explain(question);
-      const verdicts = explained.steps.flatMap(({ groups }) => groups).filter(({ decided }) => decided);
-      const verdict = ['refuses', 'graced', 'allows'][says];
-      return (
-        allowed === says > 0 &&
-        (says !== 1 || (grace !== undefined && grace.until > of.now)) &&
-        (says !== 2 || grace === undefined) &&
-        verdicts.every(each => each.verdict === verdict)
-      );
-    }),
-    { numRuns: 5000 },
-  );
-});
-
-t.test('where no grace is set, what has begun changes nothing', async () => {
-  fc.assert(
-    fc.property(
-      settings,
-      fc.array(group, { maxLength: 3 }),
-      anyBegun,
-      usage,
-      subject,
-      (by, groups, of, stored, asked) => {
-        const plain = standing(groups, []);
-        const answer = (on: Standing) =>
-          JSON.stringify(decide({ settings: by, standing: on, usage: stored, subject: asked }));
-        return answer(plain) === answer({ ...plain, graces: of });
-      },
-    ),
-    { numRuns: 2000 },
-  );
-});
-
 /** A policy has no two rules of the same name. */
 function withOwnNames(groups: readonly Group[]): readonly Group[] {
   return groups.map(one => ({
@@ -298,7 +206,7 @@ function withOwnNames(groups: readonly Group[]): readonly Group[] {
 
 t.test('a grace begins for each limit that would refuse without it, and for no other', async t => {
   fc.assert(
-    fc.property(anyQuestion, ({ by, assigned, stored }) => {
+    fc.property(anySettings, anyGroups, usage, (by, assigned, stored) => {
       const groups = withOwnNames(assigned);
       const on = standing(groups, []);
       const passed = passedLimits(by, on, stored, null);

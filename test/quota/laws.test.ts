@@ -2,28 +2,8 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  type Decision,
-  decide,
-  type Group,
-  leafIndex,
-  leaves,
-  type RuleSubject,
-  type Subject,
-  type Usage,
-  withAncestors,
-} from '../../src/quota/index.ts';
-import {
-  asked,
-  group,
-  limit,
-  plainSettings,
-  type Question,
-  question,
-  standing,
-  subject,
-  usage,
-} from './arbitraries.ts';
+import { type Decision, decide, type Group, leafIndex, leaves } from '../../src/quota/index.ts';
+import { asked, limit, type Question, question } from './arbitraries.ts';
 
 const runs = { numRuns: 3000 };
 
@@ -79,66 +59,5 @@ t.test('a larger limit never turns a permission into a refusal', async () => {
       );
     }),
     runs,
-  );
-});
-
-t.test('the order of groups and of rules changes nothing, neither the answer nor its reason', async t => {
-  const shuffledRules = (one: Group) =>
-    fc
-      .shuffledSubarray([...one.rules], { minLength: one.rules.length })
-      .map((rules): Group => ({ ...one, rules }));
-  const shuffled = (all: readonly Group[]) =>
-    fc
-      .shuffledSubarray([...all], { minLength: all.length })
-      .chain(each => fc.tuple(...each.map(shuffledRules)));
-  const both = question.chain(asked =>
-    fc
-      .tuple(shuffled(asked.assigned), shuffled(asked.defaults))
-      .map(([assigned, defaults]) => [asked, { ...asked, assigned, defaults }] as const),
-  );
-  fc.assert(
-    fc.property(both, ([asked, other]) => {
-      if (JSON.stringify(answer(asked)) !== JSON.stringify(answer(other)))
-        t.same(answer(other), answer(asked));
-    }),
-    runs,
-  );
-});
-
-/** The rules read word by word, without masks. */
-function covers(named: readonly RuleSubject[], asked: Subject): boolean {
-  return withAncestors(asked).some(above => named.includes(above));
-}
-
-function bytesOf(named: readonly RuleSubject[], stored: Usage): number {
-  return leaves
-    .filter(leaf => covers(named, leaf))
-    .reduce((sum, leaf) => sum + (stored[leafIndex(leaf)] ?? 0), 0);
-}
-
-t.test('each byte is counted once, however many subjects of a rule hold it', async () => {
-  fc.assert(
-    fc.property(usage, fc.array(subject, { minLength: 1, maxLength: 6 }), fc.nat(5), (stored, named, at) => {
-      const only = standing([{ name: 'g', rules: [{ name: 'r', limitBytes: 1, subjects: named }] }], []);
-      const asked = named[at % named.length] ?? 'size:all';
-      return (
-        decide({ settings: plainSettings, standing: only, usage: stored, subject: asked }).used ===
-        bytesOf(named, stored)
-      );
-    }),
-    runs,
-  );
-});
-
-t.test('a group that says nothing about a subject changes nothing beside one that does', async () => {
-  fc.assert(
-    fc.property(question, group, (asked, one) => {
-      fc.pre(asked.assigned.every(each => each.name !== one.name));
-      const decision = answer(asked);
-      fc.pre(!one.rules.some(rule => covers(rule.subjects, asked.subject)) && decision.step === 'assigned');
-      const beside = answer({ ...asked, assigned: [...asked.assigned, one] });
-      return JSON.stringify(beside) === JSON.stringify(decision);
-    }),
-    { numRuns: 500 },
   );
 });
