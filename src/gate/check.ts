@@ -14,6 +14,7 @@ import {
   type Incoming,
   isLeaf,
   isRepository,
+  isSubject,
   type QuotaSettings,
   type RefusalRecord,
   refusal,
@@ -24,18 +25,17 @@ import {
   totalOf,
   warning,
 } from '../quota/index.ts';
-import { formatBytes, isoTime, printable } from '../text.ts';
+import { excerpt, formatBytes, isoTime, printable } from '../text.ts';
 import { verdictShown } from '../wire/index.ts';
 import { refusalText, warningText } from './refusal-text.ts';
 import {
-  actorIn,
-  askedOwnerIn,
   bytesIn,
+  nameParameter,
   type Parameters,
   pathIn,
   type Reply,
   replyWith,
-  subjectIn,
+  required,
 } from './request.ts';
 import type { Decided, GateServices, LocatedUnit } from './services.ts';
 
@@ -109,6 +109,30 @@ export function askedQuestion(services: GateServices, parameters: Parameters): Q
   const path = pathIn(text);
   const known = knownUnitAt(services.ledger, path);
   return known === null ? locatedUnit(services, path).then(about) : about(known);
+}
+
+/**
+ * Reads the name of an owner. Known names are accepted even if they are invalid, because directories may have
+ * them.
+ */
+function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger, 'documents'>): string {
+  const owner = required(parameters, 'owner');
+  return documents.owners.named(owner) === undefined ? nameParameter(parameters, 'owner') : owner;
+}
+
+/** Reads the subject; null if none is given. */
+function subjectIn(parameters: Parameters): Subject | null {
+  const subject = parameters.get('subject');
+  if (subject === undefined || subject === '') return null;
+  if (isSubject(subject)) return subject;
+  throw badParameter(
+    `subject is ${excerpt(subject)}, where one of these is expected: ${subjects.join(', ')}`,
+  );
+}
+
+/** Returns the actor for the record; empty if none is given. */
+function actorIn(parameters: Parameters): string {
+  return (parameters.get('actor') ?? '') === '' ? '' : nameParameter(parameters, 'actor');
 }
 
 async function locatedUnit(services: GateServices, path: string): Promise<LocatedUnit> {

@@ -26,15 +26,7 @@ import { answerForwardAuth, isForwardAuth } from './forward-auth.ts';
 import { answerLfsBatch, answerObjects, isLfsBatch, longestObjectsBytes } from './lfs.ts';
 import { answerPush, pushAddress } from './push/request.ts';
 import { longestSetMs, reportRoutes, trustedReportRoutes } from './reports.ts';
-import {
-  BodyRoom,
-  faultReply,
-  parametersOf,
-  type Reply,
-  replyWith,
-  requestAddress,
-  sendAnswer,
-} from './request.ts';
+import { BodyRoom, faultReply, parametersOf, type Reply, replyWith, requestAddress } from './request.ts';
 import type { GateRoute, GateServices, Health } from './services.ts';
 import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
 
@@ -253,6 +245,30 @@ function serve(
   } catch (error) {
     fail(error);
   }
+}
+
+/** Returns true if the client wants text for people. A program that accepts both gets JSON. */
+function wantsText(accept = ''): boolean {
+  return accept.includes('text/plain') && !accept.includes('application/json');
+}
+
+function sendAnswer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  if (response.headersSent) return;
+  if (reply.status === 204) {
+    response.writeHead(204).end();
+    return;
+  }
+  const text = wantsText(request.headers.accept);
+  const body = text ? reply.text() : JSON.stringify(reply.json());
+  const headers = [
+    'Content-Type',
+    text ? 'text/plain; charset=utf-8' : 'application/json',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+  ];
+  if (reply.decision !== undefined) headers.push('X-Softquota-Decision', reply.decision);
+  response.writeHead(reply.status, headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
 }
 
 function noRoute(routes: ReadonlyMap<string, GateRoute>, address: string): SoftquotaError {

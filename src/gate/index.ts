@@ -11,7 +11,7 @@
 
 export { type Gate, openGate, openGateAt } from './gate.ts';
 export { PushQuestions } from './push/push.ts';
-export { Refusals, refusedFile } from './refusals.ts';
+export { Refusals } from './refusals.ts';
 export type {
   AllowedPush,
   GateServices,

@@ -51,7 +51,7 @@ interface RefusalsOptions {
 const refreshMs = 30 * 60_000;
 
 /** Returns the path of the file for a socket. */
-export function refusedFile(socket: string): string {
+function refusedFile(socket: string): string {
   return `${socket.replace(/\.sock$/, '')}.refused`;
 }
 

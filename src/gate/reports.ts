@@ -19,7 +19,7 @@ import { badParameter, SoftquotaError } from '../errors.ts';
 import type { Claims } from '../identity/index.ts';
 import { forgeSource, type Reservation, type SourceReport } from '../ledger/index.ts';
 import { nameFault } from '../quota/index.ts';
-import { counted, formatBytes, isoTime, printable } from '../text.ts';
+import { counted, excerpt, formatBytes, isoTime, printable } from '../text.ts';
 import { answered, askedQuestion, decidedFirstByDisk, thingsOf } from './check.ts';
 import {
   bytesIn,
@@ -32,7 +32,6 @@ import {
   replyWith,
   requestAddress,
   required,
-  secondsIn,
 } from './request.ts';
 import type { GateRoute, GateServices } from './services.ts';
 
@@ -67,6 +66,15 @@ async function reserve(services: GateServices, parameters: Parameters): Promise<
   return reservation === undefined
     ? reply
     : { ...reservationShown(services, reservation, 201), decision: 'allowed' };
+}
+
+function secondsIn(parameters: Parameters, name: string, usual: number, most: number): number {
+  const text = parameters.get(name) ?? '';
+  const seconds = text === '' ? usual : /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= most) return seconds;
+  throw badParameter(
+    `${name} is ${excerpt(text)}, where a whole number of seconds from 1 to ${most} is expected`,
+  );
 }
 
 /** Returns the reservation with this id if a client made it; null if there is none, or if it has expired. */

@@ -1,18 +1,17 @@
 /**
- * Reads a request: its address, its parameters, and the kind of answer; and sends the answer.
+ * Reads a request: its address, its body and its parameters; and makes replies.
  *
  * Parameters are in the query, in a form, or in JSON; the body takes precedence over the query. This is
  * written by hand because every push waits for it: a query of a few names takes no more than a few splits.
  */
 
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { posix } from 'node:path';
 import { JsonFault, readJson } from '../bounded/index.ts';
 import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
-import type { Ledger } from '../ledger/index.ts';
-import { isLeaf, isSubject, type Leaf, leaves, nameFault, type Subject, subjects } from '../quota/index.ts';
+import { isLeaf, type Leaf, leaves, nameFault } from '../quota/index.ts';
 import { excerpt, printable } from '../text.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
@@ -28,11 +27,6 @@ export function requestAddress(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
-}
-
-/** Returns true if the client wants text for people. A program that accepts both gets JSON. */
-function wantsText(accept = ''): boolean {
-  return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
 /**
@@ -270,25 +264,6 @@ export function replyWith(status: number, json: unknown, text: string): Reply {
   return { status, json: () => json, text: () => text };
 }
 
-export function sendAnswer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-  if (response.headersSent) return;
-  if (reply.status === 204) {
-    response.writeHead(204).end();
-    return;
-  }
-  const text = wantsText(request.headers.accept);
-  const body = text ? reply.text() : JSON.stringify(reply.json());
-  const headers = [
-    'Content-Type',
-    text ? 'text/plain; charset=utf-8' : 'application/json',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-  ];
-  if (reply.decision !== undefined) headers.push('X-Softquota-Decision', reply.decision);
-  response.writeHead(reply.status, headers);
-  response.end(request.method === 'HEAD' ? undefined : body);
-}
-
 /**
  * Makes the reply for an error, in one line that is safe to print. An unexpected error goes to `unforeseen`,
  * and its text stays secret.
@@ -323,15 +298,6 @@ export function nameParameter(parameters: Parameters, name: 'actor' | 'owner' | 
   return value;
 }
 
-/**
- * Reads the name of an owner. Known names are accepted even if they are invalid, because directories may have
- * them.
- */
-export function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger, 'documents'>): string {
-  const owner = required(parameters, 'owner');
-  return documents.owners.named(owner) === undefined ? nameParameter(parameters, 'owner') : owner;
-}
-
 /** Reads an absolute path, and removes double slashes, `.` and `..`. */
 export function pathIn(text: string): string {
   if (!text.startsWith('/'))
@@ -341,16 +307,6 @@ export function pathIn(text: string): string {
     throw badParameter(`path has more than ${longestPathBytes} bytes`);
   const path = posix.normalize(text);
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
-/** Reads the subject; null if none is given. */
-export function subjectIn(parameters: Parameters): Subject | null {
-  const subject = parameters.get('subject');
-  if (subject === undefined || subject === '') return null;
-  if (isSubject(subject)) return subject;
-  throw badParameter(
-    `subject is ${excerpt(subject)}, where one of these is expected: ${subjects.join(', ')}`,
-  );
 }
 
 export function leafIn(parameters: Parameters): Leaf {
@@ -364,23 +320,9 @@ export function bytesIn(parameters: Parameters, name: string): number {
   return wholeNumber(name, required(parameters, name), /^\d+$/, 'a whole number of bytes from 0 to 2^53 - 1');
 }
 
-export function secondsIn(parameters: Parameters, name: string, usual: number, most: number): number {
-  const text = parameters.get(name) ?? '';
-  const seconds = text === '' ? usual : /^\d{1,10}$/.test(text) ? Number(text) : 0;
-  if (seconds >= 1 && seconds <= most) return seconds;
-  throw badParameter(
-    `${name} is ${excerpt(text)}, where a whole number of seconds from 1 to ${most} is expected`,
-  );
-}
-
 export function deltaIn(parameters: Parameters): number {
   const expected = 'a whole number of bytes from -(2^53 - 1) to 2^53 - 1';
   return wholeNumber('delta', required(parameters, 'delta'), /^[-+]?\d+$/, expected);
-}
-
-/** Returns the actor for the record; empty if none is given. */
-export function actorIn(parameters: Parameters): string {
-  return (parameters.get('actor') ?? '') === '' ? '' : nameParameter(parameters, 'actor');
 }
 
 function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {

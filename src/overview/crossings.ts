@@ -284,12 +284,12 @@ function shown(level: Level): EventOf<'threshold'>['to'] {
   return level >= atLimit ? 'limit' : level;
 }
 
-export function levelText(levels: Levels): string {
+function levelText(levels: Levels): string {
   return JSON.stringify(Object.fromEntries(levels));
 }
 
 /** Reads the levels of an owner. An invalid one counts as the lowest; at worst an event is repeated. */
-export function levelsIn(text: string): Levels {
+function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);
   return new Map(
     leaves.flatMap(leaf => {

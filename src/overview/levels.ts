@@ -49,7 +49,7 @@ export function nextLevel(settings: Limits, decision: quota.Decision, last: Leve
 /** The states of an owner in one leaf, the best first; the state of the owner is the worst of all leaves. */
 const kindStates = ['ok', 'near', 'grace', 'over'] as const;
 
-export type KindState = (typeof kindStates)[number];
+type KindState = (typeof kindStates)[number];
 
 /** The nearness to a limit. */
 export interface Nearness {

@@ -4,7 +4,7 @@ import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices, within } from '../turns.ts';
-import { decidedOwner, type KindState, type Nearness, poolStates, worstKind } from './levels.ts';
+import { decidedOwner, type Nearness, poolStates, worstKind } from './levels.ts';
 
 interface TotalsOptions {
   readonly ledger: Ledger;
@@ -50,7 +50,7 @@ export class Totals {
   readonly #counted = new Map<string, CountedOwner>();
   #promised = 0n;
   #unlimited = 0;
-  readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
+  readonly #states: Record<Nearness['state'], number> = { over: 0, grace: 0, near: 0, ok: 0 };
   /** Bytes of each leaf, exact for any size. */
   readonly #sums = leaves.map(() => 0n);
   /** By group: how near the group was to its limits when its members were last counted. */

@@ -42,7 +42,6 @@ import {
   type Judge,
   type Judging,
   judgedBy,
-  judgedByIncoming,
   judgingOf,
   ownerJudge,
   raisedGroups,
@@ -265,6 +264,13 @@ export function boundJudge(per: BoundScope, group: string | null, judging: Judgi
   const bytes = (per === 'push' ? incoming?.bytes : largest?.bytes) ?? null;
   const details = per === 'file' && largest !== null ? { per, file: largest } : { per };
   return made(rule => judgedByIncoming(rule, bytes ?? 0), bytes === null ? null : () => details);
+}
+
+/** Judges by a rule that limits incoming bytes. */
+function judgedByIncoming(rule: CompiledRule, bytes: number): CountedRule {
+  const headroom = rule.limitBytes === -1 ? Number.POSITIVE_INFINITY : rule.limitBytes - bytes;
+  const verdict = headroom < 0 ? 'refuses' : 'allows';
+  return { rule, used: bytes, reserved: 0, garbage: null, headroom, verdict, grace: null };
 }
 
 const nothingStored: Stored & { readonly name?: string } = {

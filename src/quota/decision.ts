@@ -140,7 +140,7 @@ interface Disabled extends NotRuled {
   readonly subjects: readonly ['size:all'];
 }
 
-export interface Ruled extends Details {
+interface Ruled extends Details {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
   /**

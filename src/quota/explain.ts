@@ -20,7 +20,7 @@ import {
   type DecisionQuestion,
   type PrecedenceStep,
   precedence,
-  type Ruled,
+  type RuledAllowed,
 } from './decision.ts';
 import {
   type CountedRule,
@@ -40,7 +40,7 @@ import { type BoundScope, boundScopes, hasBounds, type RuleMode } from './policy
 /** A rule that covers the subject of the question; `rule` is null for that of the built-in group. */
 export interface ExplainedRule
   extends Pick<
-    Ruled,
+    RuledAllowed,
     'allowance' | 'garbage' | 'grace' | 'limit' | 'reserved' | 'rule' | 'subjects' | 'used'
   > {
   /**

@@ -22,8 +22,8 @@ import type {
 } from './decision.ts';
 import {
   type BoundScope,
-  builtinGroup,
   type CompiledRule,
+  compileGroup,
   type Grace,
   type Graces,
   graceOf,
@@ -112,13 +112,6 @@ export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
   return { ...counted, verdict: isGraced ? 'graced' : 'refuses', grace };
 }
 
-/** Judges by a rule that limits incoming bytes. */
-export function judgedByIncoming(rule: CompiledRule, bytes: number): CountedRule {
-  const headroom = rule.limitBytes === -1 ? Number.POSITIVE_INFINITY : rule.limitBytes - bytes;
-  const verdict = headroom < 0 ? 'refuses' : 'allows';
-  return { rule, used: bytes, reserved: 0, garbage: null, headroom, verdict, grace: null };
-}
-
 function headroomOf(limitBytes: number, usedBytes: number): number {
   if (limitBytes === -1) return Number.POSITIVE_INFINITY;
   if (limitBytes === 0) return Number.NEGATIVE_INFINITY;
@@ -172,6 +165,16 @@ export function decidingAmong(groups: readonly JudgedGroup[], judge: Judge): Dec
     if (found === null || order > 0 || (order === 0 && before(deciding.group, found.group))) found = deciding;
   }
   return found;
+}
+
+const { rules: unlimited } = compileGroup({
+  name: '',
+  rules: [{ name: '', limitBytes: -1, subjects: ['size:all'] }],
+});
+
+/** Returns `[quota.default] TOTAL` as a group with one rule, which covers everything. */
+function builtinGroup(totalBytes: number): JudgedGroup {
+  return { name: null, rules: unlimited.map(rule => ({ ...rule, name: null, limitBytes: totalBytes })) };
 }
 
 /** Returns the groups of a step, with the owner's allowance added to their limits. */

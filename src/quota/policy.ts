@@ -157,13 +157,6 @@ export function hasBounds(standing: Standing, scopes: readonly BoundScope[]): bo
   );
 }
 
-const unlimited = compileRule({ name: '', limitBytes: -1, subjects: ['size:all'] });
-
-/** Returns `[quota.default] TOTAL` as a group with one rule, which covers everything. */
-export function builtinGroup(totalBytes: number): JudgedGroup {
-  return { name: null, rules: [{ ...unlimited, name: null, limitBytes: totalBytes }] };
-}
-
 /**
  * Adds an allowance to every limit of a group, so that an owner with an allowance of 2 GB may store 2 GB
  * more, whichever rule is the tightest. Limits -1 and 0 stay, since 0 means that the owner may not store this

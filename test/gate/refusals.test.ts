@@ -18,12 +18,12 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { type Refusals, refusedFile } from '../../src/gate/index.ts';
+import type { Refusals } from '../../src/gate/index.ts';
 import { encodePath } from '../../src/layout/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { unassign } from '../../src/policy/index.ts';
 import { type Leaf, leaves, type QuotaSettings, refusal, subjects } from '../../src/quota/index.ts';
-import { lfs, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
+import { directoryFor, lfs, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
 import { longestTurn } from '../own-time.ts';
 import { grouped } from '../quota/grouped.ts';
 import { publishedBy } from './world.ts';
@@ -44,11 +44,17 @@ const everySubject = (owner: string, message: string) =>
 /** The lines about a repository that takes neither pushes nor LFS objects. */
 const both = (path: string, message: string) => ['path', 'lfs'].map(kind => `${kind}\t${path}\t${message}`);
 
-t.test('the file is called as the socket is, but for its ending', t => {
-  t.equal(refusedFile('/run/softquota/gate.sock'), '/run/softquota/gate.refused');
-  t.equal(refusedFile('/run/softquota/gate'), '/run/softquota/gate.refused');
-  t.equal(refusedFile('/run/my.sock.d/gate'), '/run/my.sock.d/gate.refused');
-  t.end();
+t.test('the file is called as the socket is, but for its ending', async t => {
+  for (const [name, called] of [
+    ['gate', 'gate.refused'],
+    ['my.sock.d', 'my.sock.d.refused'],
+  ] as const) {
+    const socket = join(directoryFor(t), name);
+    const { refusals } = await publishing(t, { socket });
+    refusals.start();
+    await refusals.published();
+    t.ok(statSync(join(socket, '..', called)).isFile());
+  }
 });
 
 t.test('owners over the limit and their repositories are in it, with the pushers’ words', async t => {

@@ -18,7 +18,6 @@ import {
   type PushServices,
   type PushWorker,
   Refusals,
-  refusedFile,
   type UploadSettings,
   WorkerLink,
 } from '../../src/gate/index.ts';
@@ -250,6 +249,7 @@ export function publishedBy(
 ) {
   const directory = directoryFor(t);
   const socket = join(directory, 'gate.sock');
+  const file = join(directory, 'gate.refused');
   const logged: { readonly level: string; readonly fields: object }[] = [];
   const refusals = new Refusals({
     ledger,
@@ -265,7 +265,6 @@ export function publishedBy(
     ...differing,
   });
   t.teardown(() => refusals.close());
-  const file = refusedFile(socket);
   const lines = async () => {
     await refusals.published();
     return fs.readFileSync(file, 'utf8').split('\n').slice(1, -1);

@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { levelsIn, levelText } from '../../src/overview/crossings.ts';
 import { Events } from '../../src/overview/index.ts';
 import { belowAll, inForce, nextLevel, refusing } from '../../src/overview/levels.ts';
 import { createGroup, editRule } from '../../src/policy/index.ts';
@@ -350,25 +349,21 @@ t.test('as long as nothing changes, nothing is told', async () => {
   fc.assert(law, { numRuns: 2000 });
 });
 
-t.test('levels are kept as they are, and what cannot be understood counts as the lowest', async t => {
-  const levels = fc
-    .uniqueArray(fc.tuple(fc.constantFrom(...leaves), fc.integer({ min: 1, max: refusing })), {
-      selector: ([leaf]) => leaf,
-    })
-    .map(each => new Map(each));
-  fc.assert(fc.property(levels, each => assert.deepStrictEqual(levelsIn(levelText(each)), each)));
-  for (const text of [
-    '',
-    'x',
-    '[]',
-    '7',
-    'null',
-    '{"size:git:lfs":"80"}',
-    '{"size:git:lfs":103}',
-    '{"a":80}',
-  ]) {
-    t.equal(levelsIn(text).size, 0, text);
+t.test('levels in the store that cannot be understood count as the lowest', async t => {
+  const world = await World.open(t);
+  await world.store('alice', 8500);
+  const ownerId = world.ledger.ownerUsage('alice').id ?? 0;
+  const all = (level: unknown) => JSON.stringify(Object.fromEntries(leaves.map(leaf => [leaf, level])));
+  const texts = ['x', '[]', all('80'), all(103)];
+  for (const text of texts) {
+    await world.events.kept();
+    world.ledger.eventLog.enqueue({ levels: [{ ownerId, text }] });
+    await world.ledger.kept();
+    world.clock.pass(1000);
+    await world.restart();
   }
+  const again = ['alice', null, 80, 8500, 10_000];
+  t.strictSame(await crossings(world), [again, ...texts.map(() => again)]);
 });
 
 t.test('thresholds are told from what was told last, as soon as that can be read', async t => {

@@ -169,13 +169,10 @@ function arrivingBy(here: readonly GitServer[], fields: PushFields): Arriving {
   return here.findLast(server => server.arriving !== undefined)?.arriving?.(fields) ?? { in: 'unknown' };
 }
 
-/** Hook file of Gitea and Forgejo; softquota's hook is beside it. */
-export const giteaFile = 'hooks/pre-receive.d/gitea';
-
 /**
  * Returns true if the forge itself may be pushing. Opening a pull request from a fork pushes
  * `refs/pull/NUMBER/head` into the repository, although its author stores nothing there. Neither the refs nor
- * the variable is enough alone; the variable counts only if `giteaFile` exists.
+ * the variable is enough alone; the variable counts only if the forge's own hook exists.
  */
 export function isInternal(fields: PushFields): boolean {
   return (

@@ -25,7 +25,6 @@ import {
   explainFile,
   findPlace,
   type Growth,
-  giteaFile,
   incomingBy,
   isInternal,
   leftMs,
@@ -51,6 +50,8 @@ const notManaged: PushAnswer = { status: 404, text: '' };
 
 /** Milliseconds until the hook has to ask again. Hooks ask at most 40 times within 90 seconds. */
 const heldMs = 2500;
+/** Hook file of Gitea and Forgejo; softquota's hook is beside it. */
+const giteaFile = 'hooks/pre-receive.d/gitea';
 /** Assumed bytes of a line in a ref's log. */
 const logLineBytes = 512;
 const takenBack = 'the push was asked about anew';

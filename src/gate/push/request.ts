@@ -69,7 +69,7 @@ const longestLinesBytes = 1024 * 1024;
 const mostFields = 200;
 
 /** Limit of the whole body. */
-export const longestPushBytes = longestFieldsBytes + 1 + longestLinesBytes;
+const longestPushBytes = longestFieldsBytes + 1 + longestLinesBytes;
 
 /**
  * Reads the body of `POST /v1/push`: fields `NAME=VALUE`, each ended by NUL, an empty field, and git's lines.
