@@ -102,7 +102,7 @@ function textOf(written: string, values: ReadonlySet<string>): Pick<Pair, 'subje
   if (line === undefined || subject === undefined) throw new Error('does not begin with a line Subject: …');
   return {
     subject: parseMailTemplate(subject, values),
-    text: parseMailTemplate(written.slice(line.length), values),
+    text: parseMailTemplate(written.slice(line.length), values, 1 + linesBefore(line, line.length)),
   };
 }
 
@@ -134,16 +134,17 @@ const mostCharacters = 262_144;
 const mostRendered = 1_000_000;
 const mark = /\{\{([#^/]?)\s{0,9}(\w{1,40})\s{0,9}\}\}/g;
 
-/** Parses a template. Throws an Error that names the line. `names` has all known values. */
-export function parseMailTemplate(text: string, names: ReadonlySet<string>): MailTemplate {
+/** Parses a template. Throws an Error that names the line. `names`: known values; `firstLine`: that of `text`. */
+function parseMailTemplate(text: string, names: ReadonlySet<string>, firstLine = 1): MailTemplate {
   if (text.length > mostCharacters) throw new Error(`longer than ${mostCharacters} characters`);
   const whole: Part[] = [];
   const open: { readonly name: string; readonly parts: Part[]; readonly line: number }[] = [];
   let at = 0;
   const parts = () => open.at(-1)?.parts ?? whole;
+  const lineAt = (place: number) => firstLine + linesBefore(text, place);
   for (const match of text.matchAll(mark)) {
     const [written, sign = '', name = ''] = match;
-    const line = lineOf(text, match.index);
+    const line = lineAt(match.index);
     parts().push({ is: 'text', text: text.slice(at, match.index) });
     at = match.index + written.length;
     // A section mark alone on its line leaves no empty line.
@@ -165,13 +166,13 @@ export function parseMailTemplate(text: string, names: ReadonlySet<string>): Mai
   const [unended] = open;
   if (unended !== undefined) throw new Error(`line ${unended.line}: {{#${unended.name}}} has no end`);
   const rest = text.slice(at);
-  if (rest.includes('{{')) throw new Error(`line ${lineOf(text, at + rest.indexOf('{{'))}: {{ is not closed`);
+  if (rest.includes('{{')) throw new Error(`line ${lineAt(at + rest.indexOf('{{'))}: {{ is not closed`);
   whole.push({ is: 'text', text: rest });
   return whole;
 }
 
 /** Renders a template. `escaped` escapes values. Values of an inner list hide outer ones of the same name. */
-export function render(template: MailTemplate, view: View, escaped: (value: string) => string): string {
+function render(template: MailTemplate, view: View, escaped: (value: string) => string): string {
   let left = mostRendered;
   const rendered = (parts: MailTemplate, values: View): string => {
     let text = '';
@@ -193,8 +194,8 @@ export function render(template: MailTemplate, view: View, escaped: (value: stri
   return rendered(template, view);
 }
 
-function lineOf(text: string, at: number): number {
-  return text.slice(0, at).split('\n').length;
+function linesBefore(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length - 1;
 }
 
 const connectMs = 10_000;

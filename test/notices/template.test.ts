@@ -1,14 +1,22 @@
 /** Templates of mails: values, lists, and mistakes that are told with their line. */
 
-import t from 'tap';
-import { parseMailTemplate, render } from '../../src/notices/mail.ts';
-import { escapeHtml } from '../../src/text.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { readMailTemplates } from '../../src/notices/mail.ts';
+import { directoryFor } from '../ledger/world.ts';
 
-const names = new Set(['owner', 'kinds', 'name', 'size']);
-const plain = (text: string) => text;
+type View = Parameters<ReturnType<typeof readMailTemplates>['render']>[1];
 
-function rendered(template: string, view: Parameters<typeof render>[1], escaped = plain): string {
-  return render(parseMailTemplate(template, names), view, escaped);
+/** Reads a template of an administrator, as that of text and that of HTML. */
+function read(t: Test, template: string) {
+  const directory = join(directoryFor(t), 'mail');
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'owner.txt'), `Subject: Quota\n\n${template}`);
+  writeFileSync(join(directory, 'owner.html'), template);
+  const faults: string[] = [];
+  const templates = readMailTemplates(directory, { error: (_, message = '') => faults.push(message) });
+  return { faults, render: (view: View) => templates.render('owner', view) };
 }
 
 t.test('values and lists stand where their names do', async t => {
@@ -19,6 +27,7 @@ t.test('values and lists stand where their names do', async t => {
       { name: 'b', size: '2' },
     ],
   };
+  const rendered = (template: string, values: View) => read(t, template).render(values).text;
   t.equal(
     rendered('{{owner}}:{{#kinds}} {{name}}={{size}}({{ owner }}){{/kinds}}.', view),
     'alice: a=1(alice) b=2(alice).',
@@ -32,23 +41,26 @@ t.test('values and lists stand where their names do', async t => {
 });
 
 t.test('a value stays a value, whatever is in it', async t => {
-  t.equal(rendered('{{owner}}', { owner: '{{name}}', name: 'x' }), '{{name}}');
-  t.equal(rendered('<b>{{owner}}</b>', { owner: `<&"'>` }, escapeHtml), '<b>&lt;&amp;&quot;&#39;&gt;</b>');
+  const rendered = (template: string, values: View) => read(t, template).render(values);
+  t.equal(rendered('{{owner}}', { owner: '{{name}}', name: 'x' }).text, '{{name}}');
+  t.equal(rendered('<b>{{owner}}</b>', { owner: `<&"'>` }).html, '<b>&lt;&amp;&quot;&#39;&gt;</b>');
 });
 
-t.test('a mistake is told with its line', async t => {
-  for (const [template, words] of [
-    ['a\n{{ownr}}', 'line 2: there is no value ownr; known are owner, kinds, name, size'],
-    ['{{#kinds}}', 'line 1: {{#kinds}} has no end'],
-    ['\n\n{{/kinds}}', 'line 3: {{/kinds}} ends nothing that is open'],
-    ['{{#kinds}}{{#owner}}{{/kinds}}', 'line 1: {{/kinds}} ends nothing that is open'],
-    ['a {{owner', 'line 1: {{ is not closed'],
-    ['x'.repeat(300_000), 'longer than 262144 characters'],
+t.test('a mistake is told with its line in the file', async t => {
+  for (const [template, line, words] of [
+    ['a\n{{ownr}}', 2, 'there is no value ownr; known are message, '],
+    ['{{#kinds}}', 1, '{{#kinds}} has no end'],
+    ['\n\n{{/kinds}}', 3, '{{/kinds}} ends nothing that is open'],
+    ['{{#kinds}}{{#owner}}{{/kinds}}', 1, '{{/kinds}} ends nothing that is open'],
+    ['a {{owner', 1, '{{ is not closed'],
   ] as const) {
-    t.throws(() => parseMailTemplate(template, names), { message: words });
+    const { faults } = read(t, template);
+    t.match(faults, [`: line ${line + 2}: ${words}`, `: line ${line}: ${words}`]);
+    t.equal(faults.length, 2);
   }
+  t.match(read(t, 'x'.repeat(300_000)).faults, [/: longer than 262144 characters$/]);
   const kinds = Array.from({ length: 2000 }, () => ({ name: 'x'.repeat(1000) }));
-  t.throws(() => rendered('{{#kinds}}{{name}}{{/kinds}}', { kinds }), {
+  t.throws(() => read(t, '{{#kinds}}{{name}}{{/kinds}}').render({ kinds }), {
     message: /more than 1000000 characters/,
   });
 });
