@@ -99,7 +99,7 @@ async function checkedAddresses(
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const found = isIP(host) === 0 ? await lookedUp(host, signal) : [{ address: host, family: isIP(host) }];
   for (const { address } of found) {
-    if (!isPrivateAddress(address) || isInNetworks(address, allowPrivate)) continue;
+    if (isAllowedAddress(address, allowPrivate)) continue;
     const named = host === address ? address : `${host}, which is ${address}`;
     throw new PostFault(
       `${through}${named}: an address inside the own network, and not in [webhook.${name}] ALLOW_PRIVATE`,
@@ -207,17 +207,17 @@ const special6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 const special = networksOf([...special4, ...special6]);
 const public6 = networksOf(['2000::/3']);
 
-export function isPrivateAddress(address: string): boolean {
+function isPrivateAddress(address: string): boolean {
   const family = familyOf(address);
   if (family === null) return true;
   if (family === 'ipv4') return special.check(address, family);
   return !public6.check(address, family) || special.check(address, family);
 }
 
-/** Tells whether an address is in one of the networks, such as `10.0.0.7` and `10.0.0.0/8`. */
-export function isInNetworks(address: string, networks: readonly string[]): boolean {
+/** Tells whether an address is in the public internet, or in one of the networks, such as `10.0.0.0/8`. */
+export function isAllowedAddress(address: string, networks: readonly string[]): boolean {
   const family = familyOf(address);
-  return family !== null && networksOf(networks).check(address, family);
+  return !isPrivateAddress(address) || (family !== null && networksOf(networks).check(address, family));
 }
 
 function networksOf(networks: readonly string[]): BlockList {

@@ -10,7 +10,6 @@
 
 export {
   type Event,
-  type EventKind,
   type EventOf,
   event,
   eventKinds,

@@ -9,7 +9,6 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { AuditContext, ChangeSet, Kind, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import type { ActiveAllowance } from '../quota/index.ts';
 import { isoTime, printable } from '../text.ts';
 
 const allowance = z.strictObject({
@@ -129,19 +128,6 @@ export function stepToEnd(changes: ChangeSet, ownerId: number, due: AllowanceDoc
   const isEnd = dueAt(due, now) === due.until;
   put(changes, ownerId, isEnd ? [...others, { ...due, endedAt: now }] : others);
   return isEnd;
-}
-
-/** Returns the sum of the running allowances of an owner; null: none. */
-export function activeAllowance(snapshot: Snapshot, ownerId: number, now: number): ActiveAllowance | null {
-  const active = allowancesOf(snapshot, ownerId, now);
-  const [first] = active;
-  if (first === undefined) return null;
-  const sum = active.reduce((bytes, entry) => bytes + entry.bytes, 0);
-  return {
-    bytes: Math.min(sum, Number.MAX_SAFE_INTEGER),
-    count: active.length,
-    until: first.until,
-  };
 }
 
 export function auditAllowance(

@@ -10,7 +10,7 @@ import {
   standingIn,
 } from '../quota/index.ts';
 import { runToEnd, type Work, workInSlices } from '../turns.ts';
-import { activeAllowance, allowanceKind } from './allowances.ts';
+import { allowanceKind, allowancesOf } from './allowances.ts';
 import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
 import { groupKind, ruleKind } from './rules.ts';
 
@@ -137,6 +137,19 @@ export class Policy {
     }
     return found;
   }
+}
+
+/** Returns the sum of the running allowances of an owner; null: none. */
+function activeAllowance(snapshot: Snapshot, ownerId: number, now: number): ActiveAllowance | null {
+  const active = allowancesOf(snapshot, ownerId, now);
+  const [first] = active;
+  if (first === undefined) return null;
+  const sum = active.reduce((bytes, entry) => bytes + entry.bytes, 0);
+  return {
+    bytes: Math.min(sum, Number.MAX_SAFE_INTEGER),
+    count: active.length,
+    until: first.until,
+  };
 }
 
 const mostTries = 3;

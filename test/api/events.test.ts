@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { z } from 'zod';
-import { type Event, type EventKind, event } from '../../src/overview/index.ts';
+import { type Event, event } from '../../src/overview/index.ts';
 import { until } from '../e2e/ask.ts';
 import { type Answer, World } from './world.ts';
 
@@ -11,7 +11,7 @@ const path = '/admin/quota/events';
 const small: Readonly<Record<string, Record<string, string>>> = { 'quota.default': { TOTAL: '1000' } };
 
 /** Newest first. */
-async function events<Kind extends EventKind>(
+async function events<Kind extends Event['kind']>(
   world: World,
   kind: Kind,
   query = '',
@@ -27,7 +27,7 @@ async function changesSince(world: World, count: number) {
 }
 
 /** Resolves once there are so many of a kind. */
-function happened<Kind extends EventKind>(world: World, kind: Kind, count: number, query = '') {
+function happened<Kind extends Event['kind']>(world: World, kind: Kind, count: number, query = '') {
   return until(async () => {
     const found = await events(world, kind, query);
     return found.length >= count ? found : null;

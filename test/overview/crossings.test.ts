@@ -44,16 +44,6 @@ t.test('each threshold and the limit is told when it is come to, on the way up a
   t.equal((await world.told('threshold')).at(-1)?.direction, 'down');
 });
 
-t.test('several thresholds at once are one event', async t => {
-  const world = await World.open(t);
-  await world.store('alice', 12_000);
-  await world.store('alice', 0);
-  t.strictSame(await crossings(world), [
-    ['alice', null, 'limit', 12_000, 10_000],
-    ['alice', 'limit', null, 0, 10_000],
-  ]);
-});
-
 t.test('who hovers at a threshold or at the limit is told of once', async t => {
   const world = await World.open(t);
   for (let turn = 0; turn < 5; turn++) {
@@ -201,24 +191,6 @@ t.test('a threshold that is set anew is told of, one that is taken away is not',
   t.equal((await crossings(world)).length, 1);
   world.ledger.settings = { ...settings, warnAt: [95] };
   t.strictSame((await crossings(world)).slice(1), [['alice', null, 95, 9999, 10_000]]);
-});
-
-t.test('at limit 0 storing something is over the limit, and nothing stored is no news', async t => {
-  const world = await World.open(t, { settings: { totalBytes: 0 } });
-  await world.store('alice', 0);
-  t.strictSame(await crossings(world), []);
-  await world.store('alice', 1);
-  await world.store('alice', 0);
-  t.strictSame(await crossings(world), [
-    ['alice', null, 'limit', 1, 0],
-    ['alice', 'limit', null, 0, 0],
-  ]);
-});
-
-t.test('with REFUSE_WHEN = reached the limit is come to one byte earlier', async t => {
-  const world = await World.open(t, { settings: { refuseWhen: 'reached' } });
-  await world.store('alice', 10_000);
-  t.strictSame(await crossings(world), [['alice', null, 'limit', 10_000, 10_000]]);
 });
 
 t.test('where no rule covers there is nothing to come to', async t => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
-import type { Event, EventKind } from '../../src/overview/index.ts';
+import type { Event } from '../../src/overview/index.ts';
 import { Events } from '../../src/overview/index.ts';
 import type { QuotaSettings, Subject } from '../../src/quota/index.ts';
 import { type Changes, openStore, type Store } from '../../src/store/index.ts';
@@ -130,7 +130,7 @@ export class World {
   }
 
   /** Every event of a kind that happened by now, oldest first. */
-  async told<Kind extends EventKind>(
+  async told<Kind extends Event['kind']>(
     kind: Kind,
     query: { readonly owner?: string } = {},
   ): Promise<readonly Extract<Event, { kind: Kind }>[]> {
