@@ -11,6 +11,7 @@ import { posix } from 'node:path';
 import { JsonFault, readJson } from '../bounded/index.ts';
 import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
+import { jsonOf } from '../parsed.ts';
 import { isLeaf, type Leaf, leaves, nameFault } from '../quota/index.ts';
 import { excerpt, printable } from '../text.ts';
 
@@ -179,11 +180,9 @@ function parseJson(body: Buffer, nested: Nested | undefined): Parameters {
 }
 
 function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw badParameter('the body is not JSON');
-  }
+  const found = jsonOf(text);
+  if (found === undefined) throw badParameter('the body is not JSON');
+  return found;
 }
 
 function nestedIn(text: string, { mostValues }: Nested): unknown {

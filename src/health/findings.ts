@@ -2,7 +2,7 @@
 
 import { walkersOf } from '../fleet/index.ts';
 import { isOfCluster, notFollowed } from '../layout/index.ts';
-import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
+import { isLeaf, isRepository, type LintFinding } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, formatBytes, printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
@@ -324,7 +324,7 @@ function* owners({ ledger, forge }: Observed): Generator<Finding> {
   }
 }
 
-const policyMends: Readonly<Record<FindingCode, string>> = {
+const policyMends: Readonly<Record<LintFinding['code'], string>> = {
   missing_default_group: 'remove it from [quota] DEFAULT_GROUPS',
   empty_group: 'add rules to it, or delete it',
   unused_group: 'add owners to it, or delete it',

@@ -1,6 +1,7 @@
 /** The shapes of events in the API, and the conversion of stored records into them. */
 
 import { z } from 'zod';
+import { jsonOf } from '../parsed.ts';
 import { boundScopes, leaves, subjects } from '../quota/index.ts';
 import type { EventRecord } from '../store/index.ts';
 import { isoTime } from '../text.ts';
@@ -319,10 +320,6 @@ const keptFields = z.looseObject({
 
 /** Parses the fields of a JSON object; returns none if it is not one. */
 export function fieldsIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const fields: unknown = JSON.parse(text);
-    return typeof fields === 'object' && !Array.isArray(fields) ? { ...fields } : {};
-  } catch {
-    return {};
-  }
+  const fields = jsonOf(text);
+  return typeof fields === 'object' && !Array.isArray(fields) ? { ...fields } : {};
 }

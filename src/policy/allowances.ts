@@ -52,7 +52,7 @@ const mostAllowances = 50;
 /** The longest time of an allowance, so that none is for ever. */
 const longestMs = 3650 * 86_400_000;
 
-export type NewAllowance = Omit<AllowanceDocument, 'id'>;
+type NewAllowance = Omit<AllowanceDocument, 'id'>;
 
 /** Returns the running allowances of an owner, the first to end first. */
 export function allowancesOf(snapshot: Snapshot, ownerId: number, now: number): readonly AllowanceDocument[] {

@@ -15,7 +15,6 @@ export {
   dueAt,
   endAllowance,
   everyAllowance,
-  type NewAllowance,
   stepToEnd,
 } from './allowances.ts';
 export {

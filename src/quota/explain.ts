@@ -38,7 +38,7 @@ import {
 import { type BoundScope, boundScopes, hasBounds, type RuleMode } from './policy.ts';
 
 /** A rule that covers the subject of the question; `rule` is null for that of the built-in group. */
-export interface ExplainedRule
+interface ExplainedRule
   extends Pick<
     RuledAllowed,
     'allowance' | 'garbage' | 'grace' | 'limit' | 'reserved' | 'rule' | 'subjects' | 'used'

@@ -30,12 +30,11 @@ export {
 export {
   type ExplainedBound,
   type ExplainedGroup,
-  type ExplainedRule,
   type Explanation,
   explain,
 } from './explain.ts';
 export { reachedThreshold } from './judged.ts';
-export { type AskedHere, type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
+export { type AskedHere, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export {
   decideByRepository,
   decidePools,

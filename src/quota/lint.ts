@@ -39,7 +39,7 @@ export interface AskedHere {
   readonly isLfsByOwner: boolean;
 }
 
-export type FindingCode =
+type FindingCode =
   /** DEFAULT_GROUPS names a group that does not exist. */
   | 'missing_default_group'
   /** A group without rules, which never decides. */

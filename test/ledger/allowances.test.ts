@@ -3,11 +3,11 @@
 import t, { type Test } from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
 import {
+  type AllowanceDocument,
   allowanceKind,
   createAllowance,
   endAllowance,
   everyAllowance,
-  type NewAllowance,
 } from '../../src/policy/index.ts';
 import { openLosable, repos, SetClock, World, walk } from './world.ts';
 
@@ -16,7 +16,7 @@ const hour = 3_600_000;
 function give(
   ledger: Ledger,
   clock: SetClock,
-  given: Partial<NewAllowance> = {},
+  given: Partial<AllowanceDocument> = {},
   to = 'alice',
 ): Promise<string> {
   return ledger.documents.transact(transaction => {

@@ -4,13 +4,14 @@ import t from 'tap';
 import {
   decide,
   type ExplainedGroup,
-  type ExplainedRule,
   type Explanation,
   explain,
   type Group,
   usageOf,
 } from '../../src/quota/index.ts';
 import { asked, plainSettings, type Question, question, standing } from './arbitraries.ts';
+
+type Row = ExplainedGroup['rules'][number];
 
 /** A law of the explanation of every question. */
 function law(name: string, holds: (explanation: Explanation, question: Question) => boolean): void {
@@ -23,9 +24,9 @@ function law(name: string, holds: (explanation: Explanation, question: Question)
 }
 
 /** The answer as a person would work it out from the explanation's rows alone. */
-function workedOut({ steps }: Explanation): { allowed: boolean; rule: ExplainedRule | null } {
+function workedOut({ steps }: Explanation): { allowed: boolean; rule: Row | null } {
   const last = steps.at(-1)?.groups ?? [];
-  const room = (rule: ExplainedRule) =>
+  const room = (rule: Row) =>
     rule.limit === 0 ? Number.NEGATIVE_INFINITY : (rule.headroom ?? Number.POSITIVE_INFINITY);
   const speaking = last.filter(group => group.verdict !== 'no_match');
   const allowing = speaking.filter(group => group.verdict === 'allows');
