@@ -7,7 +7,6 @@
  */
 
 import { hour, type RepackSigns, showWork } from './gitfiles.ts';
-import { monotonic } from './shared.ts';
 import type { PushFacts, Start, UnitPushes, WalkedObjects, WalkedUnit } from './task.ts';
 
 interface ObjectsCount {
@@ -43,8 +42,8 @@ interface NextCount {
  * seconds for each.
  */
 export const quietSpanMs = 10_000;
-export const firstStepMs = 100;
-export const longestStepMs = 30_000;
+const firstStepMs = 100;
+const longestStepMs = 30_000;
 /** Least delay after a walk, as a multiple of its length, so that a large unit is not walked all the time. */
 const restPerWalk = 4;
 /** Time after which unexplained bytes are not those of a repack. */
@@ -140,7 +139,7 @@ export class UnitCounts {
       signs: objects.signs,
       quietMs,
       at: start.monotonicMs,
-      milliseconds: monotonic() - start.monotonicMs,
+      milliseconds: performance.now() - start.monotonicMs,
       ...facts,
     });
     const expectedBytes = knownBytes === undefined ? undefined : knownBytes + facts.takenBytes;

@@ -22,7 +22,7 @@ import {
   type Root,
 } from '../layout/index.ts';
 import { haveMostVanished } from './roots.ts';
-import { beginTask, monotonic, rest, type Shared } from './shared.ts';
+import { beginTask, rest, type Shared } from './shared.ts';
 
 /** Units that a pass missed below a root. */
 interface Missed {
@@ -245,21 +245,21 @@ export function watchDirectories(
   const takeFound = () => all.flatMap(directories => directories.takeFound());
   for (let isFirst = true; ; isFirst = false) {
     const rests = restPerWork[isFirst ? 'first' : 'later'];
-    const begun = monotonic();
+    const begun = performance.now();
     let sliceBegun = begun;
     const missed: Missed[] = [];
     for (const _ of passOver(all, missed)) {
-      const workedMs = monotonic() - sliceBegun;
+      const workedMs = performance.now() - sliceBegun;
       if (workedMs < sliceMs) continue;
       const found = takeFound();
       if (found.length > 0) send({ isFirst, found, pass: null });
       pause(shared, workedMs * rests);
-      sliceBegun = monotonic();
+      sliceBegun = performance.now();
     }
     const directories = all.reduce((sum, { size }) => sum + size, 0);
-    const milliseconds = monotonic() - begun;
+    const milliseconds = performance.now() - begun;
     send({ isFirst, found: takeFound(), pass: { missed, directories, milliseconds } });
-    pause(shared, Math.max(everyMs - milliseconds, (monotonic() - sliceBegun) * rests));
+    pause(shared, Math.max(everyMs - milliseconds, (performance.now() - sliceBegun) * rests));
   }
 }
 

@@ -15,7 +15,6 @@ import { SoftquotaError } from '../errors.ts';
 import { DiskHangs, isWithin, type Mounts } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { printable } from '../text.ts';
-import { monotonic } from './shared.ts';
 import type { ScanContext, ScannerOptions } from './task.ts';
 import { type Answered, type Asked, DiskThread, type Given, type OnPart } from './thread.ts';
 
@@ -212,7 +211,7 @@ export class DiskThreads {
 
   /** The hanging disks, by the places where threads wait; those that have waited the longest first. */
   hangs() {
-    const now = monotonic();
+    const now = performance.now();
     return this.#hung
       .map(({ path, since }) => ({
         path,
@@ -336,7 +335,7 @@ export class DiskThreads {
     void thread.close(0);
     if (at === null || at.path === '' || this.#left.has(thread)) return;
     const { path, milliseconds } = at;
-    const left: LeftThread = { path, since: monotonic() - milliseconds, isUrgent, isTold: false };
+    const left: LeftThread = { path, since: performance.now() - milliseconds, isUrgent, isTold: false };
     this.#left.set(thread, left);
     const { mounts, log, onAnswer } = this.#options;
     void mounts.refresh();
@@ -351,7 +350,7 @@ export class DiskThreads {
 
   /** Threads that have waited for long, or were reported. */
   get #hung(): readonly LeftThread[] {
-    const since = monotonic() - this.#options.hungAfterMs;
+    const since = performance.now() - this.#options.hungAfterMs;
     return [...this.#left.values()].filter(thread => thread.isTold || thread.since <= since);
   }
 
@@ -386,7 +385,7 @@ export class DiskThreads {
 }
 
 function secondsSince(since: number): number {
-  return Math.round((monotonic() - since) / 1000);
+  return Math.round((performance.now() - since) / 1000);
 }
 
 function notReady(path: string | null, why: string): SoftquotaError {

@@ -19,11 +19,6 @@ export {
 } from './quarantine.ts';
 export type { Sweep } from './roots.ts';
 export type { ScanRun } from './run.ts';
-export type { WatchedDisk } from './scanner.ts';
-export {
-  createScanner,
-  type Scanner,
-  type TemplatePlace,
-} from './scanner.ts';
+export { createScanner, type Scanner, type TemplatePlace, type WatchedDisk } from './scanner.ts';
 export { type Schedule, startSchedule } from './schedule.ts';
 export type { Figures, Measurement, PushFacts, ScannerOptions, UnitPushes } from './task.ts';

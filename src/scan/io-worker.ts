@@ -10,10 +10,12 @@ import { messageOf, systemCode } from '../errors.ts';
 import { given } from '../given.ts';
 import {
   type Discovered,
+  DiskHangs,
   discover,
   encodePath,
   entryAt,
   inspect,
+  isWithin,
   type Layout,
   type Located,
   locate,
@@ -23,13 +25,14 @@ import {
   type PlacedUnit,
   type Root,
   resolveLayout,
+  watchLooks,
 } from '../layout/index.ts';
 import { type Watched, watchDirectories } from './directories.ts';
 import { deniesForce, existingNames, hasRefs } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import { lookForLargeBlobs } from './large-blobs.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
-import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';
+import { beginTask, beginUnit, move, rest, sharedMemory } from './shared.ts';
 import { Cache, emptyCache, prepareCache } from './signature.ts';
 import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
 import { walk } from './walk.ts';
@@ -88,7 +91,12 @@ if (port === null) throw new Error('io-worker.ts is run as a worker thread');
 // The cast is safe: `DiskThread` passes nothing else.
 const shared = sharedMemory(workerData as SharedArrayBuffer);
 let avoided: readonly string[] = [];
-shareLooks(shared, () => avoided);
+watchLooks(path => {
+  if (avoided.some(place => isWithin(path, place))) throw new DiskHangs(path);
+  const length = shared.at.write(path, 0, shared.at.length - 1);
+  shared.at[length] = 0;
+  move(shared);
+});
 
 port.on('message', ({ ask, given, avoided: places }: IoWorkerRequest) => {
   avoided = places;
@@ -144,13 +152,13 @@ const millisecondsTogether = 50;
 
 function find(discovered: Iterable<Discovered>): void {
   let found: Discovered[] = [];
-  let sentAt = monotonic();
+  let sentAt = performance.now();
   for (const one of discovered) {
     if (one.type !== 'listed') found.push(one);
-    if (found.length < mostTogether && monotonic() - sentAt < millisecondsTogether) continue;
+    if (found.length < mostTogether && performance.now() - sentAt < millisecondsTogether) continue;
     sendPart('discover', found);
     found = [];
-    sentAt = monotonic();
+    sentAt = performance.now();
   }
   sendPart('discover', found);
 }
@@ -206,7 +214,6 @@ function walkAll(
   context: ScanContext,
   cacheFile: string | null,
 ) {
-  const { numbers } = shared;
   cache ??= new Cache(cacheFile, why => cacheFaults.push(why));
   const opened = cache;
   const isAsked = tasks.some(({ task }) => !('unit' in task));
@@ -216,15 +223,13 @@ function walkAll(
     hasLowPriority = true;
   }
   const results: TaskResult[] = [];
-  const endsAt = monotonic() + millisecondsTogether;
+  const endsAt = performance.now() + millisecondsTogether;
   for (const { task, ...terms } of tasks) {
-    if (results.length > 0 && monotonic() >= endsAt) break;
-    beginTask(shared);
-    numbers[slot.since] = monotonic();
-    numbers[slot.unit] = results.length + 1;
+    if (results.length > 0 && performance.now() >= endsAt) break;
+    beginUnit(shared, results.length + 1);
     results.push(resultOf(task, terms, context, opened));
   }
-  numbers[slot.unit] = 0;
+  beginUnit(shared, 0);
   // Work on the cache does not count as a look at the storage.
   rest(shared);
   // The next sweep reads the signatures of this one.
@@ -241,7 +246,7 @@ function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cac
   const measured = ({ unit, inner, objectsAt }: PlacedUnit): TaskResult => {
     const request = { ...terms, unit, inner, ...given({ objectsAt }), exclude: new Set(exclude), measure };
     const outcome = walk(request, cache, () => move(shared));
-    return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
+    return outcome === null ? { outcome: 'vanished' } : { ...outcome, unit, inner };
   };
   try {
     if ('unit' in task) return measured(task);

@@ -26,6 +26,7 @@ export class PackIndex {
   readonly #path: string;
   readonly #file: OpenedFile;
   readonly #idBytes: number;
+  #offsets: PackOffsets | null = null;
 
   private constructor(path: string, file: OpenedFile, idBytes: number) {
     this.#path = path;
@@ -58,8 +59,13 @@ export class PackIndex {
     return this.#read(this.#idBytes, this.#file.bytes - 2 * this.#idBytes);
   }
 
-  /** Reads where in the pack the entries begin, in the order of their ids. */
-  offsets(): PackOffsets {
+  /** Returns the offset in the pack of the entry whose id is at this place. */
+  offsetAt(place: number): number {
+    this.#offsets ??= this.#readOffsets();
+    return this.#offsets.at(place);
+  }
+
+  #readOffsets(): PackOffsets {
     const near = this.#read(offsetBytes * this.count, this.#offsetsBegin);
     const farBytes = this.#file.bytes - 2 * this.#idBytes - this.#farOffsetsBegin;
     if (farBytes > farOffsetBytes * this.count) throw new CannotTell('an index of a pack is too long');
@@ -108,7 +114,7 @@ export class PackIndex {
 }
 
 /** The offsets of all entries of a pack. */
-export class PackOffsets {
+class PackOffsets {
   readonly #near: DataView;
   readonly #far: Buffer;
 

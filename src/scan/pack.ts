@@ -6,7 +6,7 @@
 import { OpenedFile } from '../bounded/index.ts';
 import { beforeLook, encodePath } from '../layout/index.ts';
 import { DamagedStream, inflateStart } from './inflated-start.ts';
-import { CannotTell, PackIndex, type PackOffsets } from './pack-index.ts';
+import { CannotTell, PackIndex } from './pack-index.ts';
 
 interface PackedBlob {
   /** The unpacked size. */
@@ -51,7 +51,6 @@ const mostTypes = 1_000_000;
 
 export class Pack {
   readonly index: PackIndex;
-  readonly #offsets: PackOffsets;
   readonly #path: string;
   readonly #file: OpenedFile;
   readonly #idBytes: number;
@@ -80,7 +79,6 @@ export class Pack {
       throw new CannotTell('a pack is damaged, or of an unknown kind');
     const sum = file.read(Buffer.alloc(idBytes), file.bytes - idBytes);
     if (!sum.equals(index.packSum)) throw new CannotTell('an index is that of another pack');
-    this.#offsets = index.offsets();
   }
 
   /**
@@ -164,7 +162,7 @@ export class Pack {
       const bytes = isRead ? this.#read(buffer, begins) : buffer;
       for (let next = from; next < to; next++) {
         const place = places[next] ?? 0;
-        const offset = this.#offsets.at(place);
+        const offset = this.index.offsetAt(place);
         if (isRead) take(bytes, offset - begins, offset, place, block);
         else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place, block);
       }
@@ -179,7 +177,7 @@ export class Pack {
     const starts = new Uint32Array(blocks + 1);
     for (let place = 0; place < count; place++) {
       if (place % entriesEach === 0) this.#mayGoOn();
-      const offset = this.#offsets.at(place);
+      const offset = this.index.offsetAt(place);
       if (offset < headerBytes || offset >= end)
         throw new CannotTell('an index of a pack leads outside of it');
       const block = Math.floor(offset / blockBytes);
@@ -193,7 +191,7 @@ export class Pack {
     const places = new Uint32Array(count);
     for (let place = 0; place < count; place++) {
       if (place % entriesEach === 0) this.#mayGoOn();
-      const block = Math.floor(this.#offsets.at(place) / blockBytes);
+      const block = Math.floor(this.index.offsetAt(place) / blockBytes);
       const start = (starts[block] ?? 0) - 1;
       starts[block] = start;
       places[start] = place;
@@ -276,7 +274,7 @@ export class Pack {
     const id = bytes.subarray(at, at + this.#idBytes);
     const place = id.length < this.#idBytes ? null : this.index.find(id);
     if (place === null) throw new CannotTell('a delta of a pack has its base outside of it');
-    return this.#offsets.at(place);
+    return this.index.offsetAt(place);
   }
 
   #read(buffer: Buffer, position: number): Buffer {

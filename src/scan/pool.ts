@@ -14,7 +14,7 @@ import { messageOf } from '../errors.ts';
 import { DiskHangs } from '../layout/index.ts';
 import { inSlices } from '../turns.ts';
 import type { ScannerParts } from './disk-threads.ts';
-import { beginTask, lookedAt, monotonic, slot, stuckMs } from './shared.ts';
+import { beginTask, progressOf } from './shared.ts';
 import type { Start, Task, TaskResult, WalkTerms } from './task.ts';
 import type { Answered, DiskThread } from './thread.ts';
 
@@ -112,12 +112,10 @@ export class Pool {
 
   /** The units that are being walked, and the time that each has taken so far. */
   busy() {
-    const now = monotonic();
-    return [...this.#walkers].flatMap(walker => {
-      const entry = entryAt(walker);
-      const since = walker.thread.shared.numbers[slot.since] ?? now;
-      if (entry === undefined) return [];
-      return [{ path: pathOfTask(entry.job.task), milliseconds: Math.max(0, now - since) }];
+    return [...this.#walkers].flatMap(({ batch, thread }) => {
+      const { unit, walkedMs } = progressOf(thread.shared);
+      const entry = batch[unit - 1];
+      return entry === undefined ? [] : [{ path: pathOfTask(entry.job.task), milliseconds: walkedMs }];
     });
   }
 
@@ -161,7 +159,7 @@ export class Pool {
   }
 
   #start(): Start {
-    return { seq: this.#parts.options.figures.nextSeq(), at: Date.now(), monotonicMs: monotonic() };
+    return { seq: this.#parts.options.figures.nextSeq(), at: Date.now(), monotonicMs: performance.now() };
   }
 
   /** Hands out tasks, as long as there are free walkers. */
@@ -172,7 +170,7 @@ export class Pool {
     }
     const { workers } = this.#parts.options;
     for (;;) {
-      const stuck = [...this.#walkers].filter(({ thread }) => stuckMs(thread.shared) >= slowMs);
+      const stuck = [...this.#walkers].filter(({ thread }) => progressOf(thread.shared).stuckMs >= slowMs);
       const devices = new Set(stuck.map(walker => this.#deviceAt(walker)));
       if (this.#walkers.size - Math.min(stuck.length, mostUncounted) >= workers) return;
       const next = this.#next(devices);
@@ -228,7 +226,7 @@ export class Pool {
 
   /** The device that a walker is reading: another one may be mounted inside of a unit. */
   #deviceAt({ thread, device }: Walker): string {
-    const path = lookedAt(thread.shared);
+    const { path } = progressOf(thread.shared);
     return path === '' ? device : this.#parts.mounts.deviceOf(path);
   }
 
@@ -336,5 +334,5 @@ export function pathOfTask(task: Task): string {
 }
 
 function entryAt({ batch, thread }: Walker): StartedEntry | undefined {
-  return batch[(thread.shared.numbers[slot.unit] ?? 0) - 1];
+  return batch[progressOf(thread.shared).unit - 1];
 }

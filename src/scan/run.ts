@@ -1,7 +1,6 @@
 /** The state of one sweep: its progress, its problems and how it ended. */
 
 import type { Unread } from '../layout/index.ts';
-import { monotonic } from './shared.ts';
 import type { CountedList, Leftover, TaskResult } from './task.ts';
 
 export type SweepKind = 'sweep' | 'verify';
@@ -47,13 +46,7 @@ interface WalkFault {
 }
 
 /** A sweep, for readers. */
-export type ScanRun = Readonly<Omit<Run, 'begin' | 'end' | 'record' | 'compare' | 'widen' | 'extent'>>;
-
-/** Size of an earlier sweep of all owners, from which the end of a sweep is estimated. */
-export interface WorkEstimate {
-  readonly units: number;
-  readonly entries: number;
-}
+export type ScanRun = Readonly<Omit<Run, 'begin' | 'end' | 'record' | 'compare' | 'widen'>>;
 
 const mostListed = 1000;
 
@@ -102,7 +95,8 @@ export class Run {
   readonly #counts = { directories: 0, files: 0, bytes: 0 };
   #begunMs = 0;
   #overMs: number | null = null;
-  #expected: WorkEstimate | null = null;
+  /** Entries of an earlier sweep of all owners, from which the end is estimated; null: unknown. */
+  #expectedEntries: number | null = null;
   readonly #drift = { units: 0, bytes: 0 };
 
   constructor(id: number, request: SweepRequest) {
@@ -120,11 +114,12 @@ export class Run {
     this.acceptMoved ||= acceptsAll(request);
   }
 
-  begin(expected: WorkEstimate | null): void {
+  /** `before`: the last whole sweep. */
+  begin(before: Run | null): void {
     this.state = 'running';
     this.startedAt = Date.now();
-    this.#begunMs = monotonic();
-    this.#expected = this.owners === null ? expected : null;
+    this.#begunMs = performance.now();
+    this.#expectedEntries = this.owners === null && before !== null ? before.#entries : null;
   }
 
   end(state: 'done' | 'stopped' | 'failed', error: string | null = null): void {
@@ -132,7 +127,7 @@ export class Run {
     this.error = error;
     this.finishedAt = Date.now();
     this.discovering = false;
-    this.#overMs = monotonic();
+    this.#overMs = performance.now();
     if (state === 'done' && this.kind === 'verify') this.drift = this.#drift;
     this.#over.resolve();
   }
@@ -165,16 +160,15 @@ export class Run {
     this.#drift.bytes += Math.abs(bytes - knownBytes);
   }
 
-  /** The work that this sweep did. */
-  extent(): WorkEstimate {
-    const { units, directories, files } = this.progress();
-    return { units, entries: directories + files };
+  get #entries(): number {
+    return this.#counts.directories + this.#counts.files;
   }
 
   progress(): Progress {
     const { units, unitsFound, discovering } = this;
     const { directories, files, bytes } = this.#counts;
-    const seconds = this.state === 'waiting' ? 0 : ((this.#overMs ?? monotonic()) - this.#begunMs) / 1000;
+    const seconds =
+      this.state === 'waiting' ? 0 : ((this.#overMs ?? performance.now()) - this.#begunMs) / 1000;
     const perSecond = (amount: number): number => (seconds > 0 ? amount / seconds : 0);
     return {
       units,
@@ -183,18 +177,18 @@ export class Run {
       directories,
       files,
       bytes,
-      entriesPerSecond: perSecond(directories + files),
+      entriesPerSecond: perSecond(this.#entries),
       bytesPerSecond: perSecond(bytes),
-      estimateSeconds: this.#estimate(seconds, directories + files),
+      estimateSeconds: this.#estimate(seconds),
     };
   }
 
-  #estimate(seconds: number, entries: number): number | null {
+  #estimate(seconds: number): number | null {
     if (this.state !== 'running') return this.state === 'waiting' ? null : 0;
-    const expected = this.#expected;
-    if (expected !== null && entries > 0 && entries < expected.entries) {
-      return (seconds * (expected.entries - entries)) / entries;
-    }
+    const entries = this.#entries;
+    const expected = this.#expectedEntries;
+    if (expected !== null && entries > 0 && entries < expected)
+      return (seconds * (expected - entries)) / entries;
     if (this.discovering || this.units === 0) return null;
     return (seconds * (this.unitsFound - this.units)) / this.units;
   }

@@ -21,7 +21,7 @@ import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text.ts';
 import { within } from '../turns.ts';
 import { DiskThreads, packThreads, type ScannerParts } from './disk-threads.ts';
-import { isCovered, Run, type ScanRun, type SweepKind, type SweepRequest, type WorkEstimate } from './run.ts';
+import { isCovered, Run, type ScanRun, type SweepKind, type SweepRequest } from './run.ts';
 import { sweep } from './sweep.ts';
 import type { ScanContext, ScannerOptions, ScanSettings } from './task.ts';
 import type { Answered, Asked, Given } from './thread.ts';
@@ -55,7 +55,7 @@ export function createScanner(options: ScannerOptions) {
   let settings: ScanSettings = options;
   let context: ScanContext | null = null;
   let cacheFile: string | null = null;
-  let extent: WorkEstimate | null = null;
+  let lastWhole: Run | null = null;
   let current: { readonly run: Run; readonly abort: AbortController } | null = null;
   let isClosed = false;
   let lastId = 0;
@@ -158,7 +158,7 @@ export function createScanner(options: ScannerOptions) {
   }
 
   async function perform(run: Run, signal: AbortSignal): Promise<void> {
-    run.begin(extent);
+    run.begin(lastWhole);
     log.info({ run: run.id, kind: run.kind, owners: run.owners }, 'a sweep begins');
     const timer = setInterval(
       () => log.info({ run: run.id, ...run.progress() }, 'a sweep is under way'),
@@ -177,7 +177,7 @@ export function createScanner(options: ScannerOptions) {
     } finally {
       clearInterval(timer);
     }
-    if (run.state === 'done' && run.owners === null) extent = run.extent();
+    if (run.state === 'done' && run.owners === null) lastWhole = run;
     const { unread, faults, leftovers } = run.problems;
     log.info(
       {

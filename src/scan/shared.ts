@@ -4,8 +4,6 @@
  * disk hangs.
  */
 
-import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
-
 export interface Shared {
   readonly buffer: SharedArrayBuffer;
   readonly numbers: Float64Array;
@@ -14,7 +12,7 @@ export interface Shared {
 }
 
 /** Indexes in `numbers`. */
-export const slot = {
+const slot = {
   /** The number of the unit in the batch, from 1 on; 0 for none. */
   unit: 0,
   /** The beginning of the walk of that unit, in milliseconds of `monotonic`. */
@@ -52,31 +50,30 @@ export function rest({ numbers }: Shared): void {
   numbers[slot.moved] = 0;
 }
 
-/**
- * Records each path that this thread looks at, from now on. A look below one of the paths that `avoided`
- * returns throws `DiskHangs`.
- */
-export function shareLooks(shared: Shared, avoided: () => readonly string[]): void {
-  watchLooks(path => {
-    if (avoided().some(place => isWithin(path, place))) throw new DiskHangs(path);
-    const length = shared.at.write(path, 0, atLength - 1);
-    shared.at[length] = 0;
-    move(shared);
-  });
+/** Records that the thread begins with this unit of its batch, from 1 on; 0: it has ended the batch. */
+export function beginUnit(shared: Shared, number: number): void {
+  beginTask(shared);
+  shared.numbers[slot.since] = monotonic();
+  shared.numbers[slot.unit] = number;
 }
 
-/** The path at which a thread last looked; empty where it has not yet. */
-export function lookedAt({ at }: Shared): string {
-  return at.toString('utf8', 0, Math.max(0, at.indexOf(0)));
-}
-
-/** Milliseconds for which a thread has made no progress; 0 while it is idle. */
-export function stuckMs({ numbers }: Shared): number {
-  const moved = numbers[slot.moved] ?? 0;
-  return moved === 0 ? 0 : Math.max(0, monotonic() - moved);
+/** The state of a thread, as the main thread reads it. */
+export function progressOf({ numbers, at }: Shared) {
+  const now = monotonic();
+  const [unit = 0, since = now, moved = 0] = numbers;
+  return {
+    /** The number of the unit in the batch, from 1 on; 0 for none. */
+    unit,
+    /** Milliseconds for which it has walked that unit. */
+    walkedMs: Math.max(0, now - since),
+    /** Milliseconds without progress; 0 while it is idle. */
+    stuckMs: moved === 0 ? 0 : Math.max(0, now - moved),
+    /** The path at which it last looked; empty where it has not yet. */
+    path: at.toString('utf8', 0, Math.max(0, at.indexOf(0))),
+  };
 }
 
 /** Milliseconds of the monotonic clock, the same in all threads. */
-export function monotonic(): number {
+function monotonic(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }

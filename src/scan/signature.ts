@@ -24,7 +24,7 @@ import { messageOf, systemCode } from '../errors.ts';
 import { beforeLook, coarsestTimeMs, encodePath } from '../layout/index.ts';
 import type { FoundByWalk, WalkRequest } from './task.ts';
 
-export interface Signature extends FoundByWalk {
+interface Signature extends FoundByWalk {
   /** Covers the result, the statuses of the directories, and the settings of the walk. */
   readonly digest: string;
   /**

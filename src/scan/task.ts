@@ -108,14 +108,10 @@ export interface Walked extends Omit<FoundByWalk, 'objectBytes'> {
 
 export interface WalkedUnit extends Walked, PlacedUnit {}
 
-/** The directory is gone, or was gone or replaced during the walk. */
-export interface Vanished {
-  readonly outcome: 'vanished';
-}
-
 export type TaskResult =
   | WalkedUnit
-  | Vanished
+  /** The directory is gone, or was gone or replaced during the walk. */
+  | { readonly outcome: 'vanished' }
   /** No unit is at this path. */
   | { readonly outcome: 'none'; readonly layout: Layout }
   /** Nobody can tell whether a unit is there. */

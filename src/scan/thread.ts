@@ -8,7 +8,7 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { within } from '../turns.ts';
 import type { IoWorkerReport, IoWorkerRequest, Parts, Tasks } from './io-worker.ts';
-import { lookedAt, type Shared, sharedMemory, stuckMs } from './shared.ts';
+import { progressOf, type Shared, sharedMemory } from './shared.ts';
 
 /** The name of a question to a thread. */
 export type Asked = keyof Tasks;
@@ -87,8 +87,8 @@ export class DiskThread {
 
   /** The path that the thread last looked at, and the time since its last progress; null while it is idle. */
   at(): { readonly path: string; readonly milliseconds: number } | null {
-    const milliseconds = this.#end === null ? stuckMs(this.shared) : 0;
-    return milliseconds === 0 ? null : { path: lookedAt(this.shared), milliseconds };
+    const { path, stuckMs } = progressOf(this.shared);
+    return this.#end !== null || stuckMs === 0 ? null : { path, milliseconds: stuckMs };
   }
 
   /** Rejects the open question. */

@@ -10,7 +10,6 @@ import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerParts } from './disk-threads.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
 import { classifyKnownUnit, knownByRoot, type SweptRoot, sweptRoots } from './roots.ts';
-import { monotonic } from './shared.ts';
 import {
   type Measurement,
   nothingListed,
@@ -88,14 +87,14 @@ export class Targets {
   #begin(target: Target): Promise<TargetOutcome> {
     const { path } = target;
     this.#targets.set(path, target);
-    const restMs = (this.#rests.get(path) ?? 0) - putOffMs - monotonic();
+    const restMs = (this.#rests.get(path) ?? 0) - putOffMs - performance.now();
     if (restMs > 0) setTimeout(() => this.#add(target), restMs).unref();
     else this.#add(target);
     return target.outcome.promise;
   }
 
   #rest(path: string, begunMs: number): void {
-    const now = monotonic();
+    const now = performance.now();
     const restsUntil = Math.max(now, this.#rests.get(path) ?? 0) + restPerWalk * (now - begunMs);
     this.#rests.set(path, restsUntil);
     const forget = () => {
@@ -342,8 +341,8 @@ export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot
   let next: Promise<readonly SweptRoot[] | null> | null = null;
   return () => {
     next ??= last.then(async () => {
-      await delay(Math.max(0, begunAt + everyMs - monotonic()));
-      begunAt = monotonic();
+      await delay(Math.max(0, begunAt + everyMs - performance.now()));
+      begunAt = performance.now();
       next = null;
       return look(parts).catch(() => null);
     });

@@ -37,7 +37,7 @@ import {
 import { measuredBytes, noQuarantines, quarantinesOf } from './quarantine.ts';
 import type { Cache } from './signature.ts';
 import { isSignatureCurrent, SignatureDraft } from './signature.ts';
-import { type Leftover, nothingListed, type Vanished, type Walked, type WalkRequest } from './task.ts';
+import { type Leftover, nothingListed, type Walked, type WalkRequest } from './task.ts';
 
 /** Called for each directory and every few hundred entries. */
 type Pulse = () => void;
@@ -134,9 +134,9 @@ function namesWithin(unit: string, inner: readonly string[]): Names {
 
 /**
  * Walks a unit, calling `pulse` on the way. If the signature of the last walk is current, returns the result
- * of that walk.
+ * of that walk. Returns null if the directory is gone, or was gone or replaced during the walk.
  */
-export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
+export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | null {
   return unchanged(request, cache, pulse) ?? walkThrough(request, cache, pulse);
 }
 
@@ -160,11 +160,11 @@ function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | n
   };
 }
 
-function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
+function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | null {
   const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
   const { objectsAt = `${unit.path}/objects` } = request;
   const identity = identityAt(unit.path);
-  if (identity === null) return { outcome: 'vanished' };
+  if (identity === null) return null;
   const objectsIdentity = identityAt(objectsAt);
   const isRepository = holdsRepositories(unit.kind);
   const before = isRepository ? quarantinesOf(unit.path, quarantines, measure, objectsAt) : noQuarantines;
@@ -174,7 +174,7 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
   takeSteps(state);
   // If the unit was removed or unmounted meanwhile, the walk saw only a part of it.
   const isSame = identityAt(unit.path) === identity && identityAt(objectsAt) === objectsIdentity;
-  if (!isSame) return { outcome: 'vanished' };
+  if (!isSame) return null;
   const leftovers = countLeftovers(state);
   const bytes = state.unreadCount === 0 ? state.bytes : Math.max(state.bytes, request.knownBytes ?? 0);
   const isExact = Number.isSafeInteger(bytes);

@@ -2,8 +2,10 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import { Cache, emptyCache, prepareCache, type Signature } from '../../src/scan/signature.ts';
+import { Cache, emptyCache, prepareCache } from '../../src/scan/signature.ts';
 import { temporary } from './world.ts';
+
+type Signature = Parameters<Cache['writeSignature']>[1];
 
 function file(t: Test): string {
   return join(temporary(t), 'scan.db');

@@ -7,7 +7,7 @@ import { Cache, prepareCache } from '../../src/scan/signature.ts';
 import type { Walked, WalkRequest } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { passTick } from './late.ts';
-import { temporary } from './world.ts';
+import { temporary, walkRequest } from './world.ts';
 
 export interface CachedWalks {
   readonly cache: Cache;
@@ -31,12 +31,11 @@ export function cachedWalks(t: Test, unit: Unit): CachedWalks {
     cacheFile,
     walk: (request = {}) => {
       let visited = 0;
-      const usual = { unit, inner: [], exclude: new Set<string>(), measure: 'apparent', knownBytes } as const;
       const pulse = () => {
         visited += 1;
       };
-      const outcome = walk({ ...usual, ...request }, cache, pulse);
-      if (!('bytes' in outcome)) throw new Error(`the walk came to nothing: ${outcome.outcome}`);
+      const outcome = walk(walkRequest(unit, { knownBytes, ...request }), cache, pulse);
+      if (outcome === null) throw new Error('the unit has gone');
       knownBytes = outcome.bytes;
       cache.flush();
       passTick(data);

@@ -4,21 +4,13 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { RepackSigns } from '../../src/scan/gitfiles.ts';
-import { Cache } from '../../src/scan/signature.ts';
 import type { Walked } from '../../src/scan/task.ts';
-import { walk } from '../../src/scan/walk.ts';
-import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
+import { bareRepository, fill, independentCount, temporary, unitAt, walked } from './world.ts';
 
 const hour = 3600;
 
-function walked(path: string, during: () => void = () => {}, hasOwnTimes = true): Walked {
-  const request = { unit: unitAt(path, 'repos'), inner: [], exclude: new Set<string>(), knownBytes: null };
-  const outcome = walk({ ...request, measure: 'apparent', hasOwnTimes }, new Cache(null), () => {
-    during();
-    return true;
-  });
-  if (!('bytes' in outcome)) throw new Error(outcome.outcome);
-  return outcome;
+function walkedIn(path: string, during = () => {}, hasOwnTimes = true): Walked {
+  return walked(unitAt(path, 'repos'), { hasOwnTimes }, during);
 }
 
 /** A repository in which nothing has happened for an hour. */
@@ -37,21 +29,21 @@ function age(path: string, seconds: number): void {
 
 t.test('files in the making are not counted while they are young', async t => {
   const path = repository(t);
-  const before = walked(path).bytes;
+  const before = walkedIn(path).bytes;
   fill(join(path, 'objects/pack/tmp_pack_c3'), 100);
   fill(join(path, 'objects/pack/.tmp-123-pack-d4.pack'), 100);
-  t.match(walked(path), { bytes: before, leftovers: { count: 0 }, partial: false });
+  t.match(walkedIn(path), { bytes: before, leftovers: { count: 0 }, partial: false });
 });
 
 t.test('files in the making that were left for more than an hour are counted and named', async t => {
   const path = repository(t);
-  const before = walked(path).bytes;
+  const before = walkedIn(path).bytes;
   const left = { 'objects/pack/tmp_pack_c3': 300, 'objects/pack/.tmp-123-pack-d4.pack': 400 };
   for (const [place, bytes] of Object.entries(left)) {
     fill(join(path, place), bytes);
     age(join(path, place), 1.1 * hour);
   }
-  const found = walked(path);
+  const found = walkedIn(path);
   t.equal(found.bytes, before + 700);
   t.equal(found.objects?.bytes, 1700);
   t.same(independentCount(path), { bytes: found.bytes, files: found.files });
@@ -65,12 +57,16 @@ t.test('files in the making that were left for more than an hour are counted and
     ),
   );
   fill(join(path, 'objects/pack/tmp_idx_e5'), 1);
-  t.match(walked(path), { bytes: before, leftovers: { count: 0 } }, 'they are all as young as the youngest');
+  t.match(
+    walkedIn(path),
+    { bytes: before, leftovers: { count: 0 } },
+    'they are all as young as the youngest',
+  );
 });
 
 t.test('quarantines are told apart from what counts, whatever their age and rights', async t => {
   const path = repository(t);
-  const before = walked(path);
+  const before = walkedIn(path);
   for (const [at, name] of [
     'tmp_objdir-incoming-aaaaaa',
     'incoming-bbbbbb',
@@ -79,7 +75,7 @@ t.test('quarantines are told apart from what counts, whatever their age and righ
     fill(join(path, 'objects', name, 'pack/pack-1.pack'), 100 + at);
     age(join(path, 'objects', name), 2 * hour);
   }
-  const found = walked(path);
+  const found = walkedIn(path);
   t.match(found, { bytes: before.bytes, leftovers: { count: 0 }, partial: false });
   const seen = found.objects?.after.there ?? [];
   t.same(
@@ -94,33 +90,28 @@ t.test('quarantines are told apart from what counts, whatever their age and righ
 
 t.test('a time that lies more than an hour ahead is not young', async t => {
   const path = repository(t);
-  const before = walked(path).bytes;
+  const before = walkedIn(path).bytes;
   fill(join(path, 'objects/pack/tmp_pack_a1'), 100);
   const ahead = Date.now() / 1000 + 1.1 * hour;
   utimesSync(join(path, 'objects/pack/tmp_pack_a1'), ahead, ahead);
-  t.match(walked(path), { bytes: before + 100, leftovers: { count: 1 } });
+  t.match(walkedIn(path), { bytes: before + 100, leftovers: { count: 1 } });
 });
 
 t.test('such names count like any other where git does not put them', async t => {
   const path = repository(t);
-  const before = walked(path).bytes;
+  const before = walkedIn(path).bytes;
   fill(join(path, 'tmp_objdir-a/b'), 1);
   fill(join(path, 'refs/heads/incoming-c'), 2);
   fill(join(path, 'objects/tmp_d'), 4);
   fill(join(path, 'refs/heads/objects/pack/tmp_pack_e'), 8);
-  t.equal(walked(path).bytes, before + 15);
-  const request = { unit: unitAt(path, 'lfs'), inner: [], exclude: new Set<string>(), knownBytes: null };
+  t.equal(walkedIn(path).bytes, before + 15);
   fill(join(path, 'objects/pack/tmp_pack_f'), 16);
-  t.match(
-    walk({ ...request, measure: 'apparent' }, new Cache(null), () => {}),
-    { bytes: before + 31 },
-    'or in another kind of unit',
-  );
+  t.match(walked(unitAt(path)), { bytes: before + 31 }, 'or in another kind of unit');
 });
 
 /** The signs that a walk saw that began so long after the last change. */
 function signs(path: string, during?: () => void): RepackSigns {
-  const { objects } = walked(path, during);
+  const { objects } = walkedIn(path, during);
   if (objects === null) throw new Error('it is no repository');
   return objects.signs;
 }
@@ -199,10 +190,10 @@ t.test('a walk tells whether a repack is writing', async t => {
 
 t.test('where another host gives the times, only the look before tells a change', async t => {
   const path = repository(t);
-  const first = walked(path, () => {}, false).objects?.signs;
+  const first = walkedIn(path, () => {}, false).objects?.signs;
   t.match(first, { quietMs: null, isChanged: false });
-  t.equal(walked(path, () => {}, false).objects?.signs.directories, first?.directories);
+  t.equal(walkedIn(path, () => {}, false).objects?.signs.directories, first?.directories);
   const during = (): void => fill(join(path, 'objects/pack/pack-1.pack'), 1);
-  t.match(walked(path, during, false).objects?.signs, { isChanged: true, arePacksChanged: true });
-  t.not(walked(path, () => {}, false).objects?.signs.directories, first?.directories);
+  t.match(walkedIn(path, during, false).objects?.signs, { isChanged: true, arePacksChanged: true });
+  t.not(walkedIn(path, () => {}, false).objects?.signs.directories, first?.directories);
 });

@@ -7,9 +7,7 @@
  */
 
 import { openSync } from 'node:fs';
-import { Cache } from '../../src/scan/signature.ts';
-import { walk } from '../../src/scan/walk.ts';
-import { unitAt } from './world.ts';
+import { unitAt, walked } from './world.ts';
 
 const [path = '', known = 'null', measured = 'apparent', fed = 'fed'] = process.argv.slice(2);
 if (process.getuid?.() === 0) {
@@ -20,9 +18,8 @@ if (process.getuid?.() === 0) {
 const unit = unitAt(path, path.endsWith('.git') ? 'repos' : 'lfs');
 const knownBytes = JSON.parse(known);
 const measure = measured === 'allocated' ? 'allocated' : 'apparent';
-const request = { unit, inner: [], exclude: new Set<string>(), measure, knownBytes } as const;
 if (fed === 'starved') openAll();
-process.stdout.write(JSON.stringify(walk(request, new Cache(null), () => {})));
+process.stdout.write(JSON.stringify(walked(unit, { measure, knownBytes })));
 
 function openAll(): void {
   try {

@@ -14,6 +14,9 @@ import {
   type ScannerOptions,
   type Sweep,
 } from '../../src/scan/index.ts';
+import { Cache } from '../../src/scan/signature.ts';
+import type { Walked, WalkRequest } from '../../src/scan/task.ts';
+import { walk } from '../../src/scan/walk.ts';
 
 export function temporary(t: Test): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'softquota-scan-')));
@@ -47,6 +50,18 @@ export function independentCount(path: string, ...expression: string[]): { bytes
 
 export function unitAt(path: string, kind: Unit['kind'] = 'lfs'): Unit {
   return { path, kind, owner: 'alice', leaf: kind === 'repos' ? 'size:repos:private' : 'size:git:lfs' };
+}
+
+/** A request to walk a unit that is not known. */
+export function walkRequest(unit: Unit, given: Partial<WalkRequest> = {}): WalkRequest {
+  return { unit, inner: [], exclude: new Set(), measure: 'apparent', knownBytes: null, ...given };
+}
+
+/** Walks a unit that is there, without a cache. */
+export function walked(unit: Unit, given: Partial<WalkRequest> = {}, pulse = () => {}): Walked {
+  const found = walk(walkRequest(unit, given), new Cache(null), pulse);
+  if (found === null) throw new Error('the unit has gone');
+  return found;
 }
 
 /** Makes a directory that looks like a bare repository to the layout. */

@@ -14,7 +14,7 @@ import { isWithin, mountsNow } from '../../../src/layout/index.ts';
 import { Cache } from '../../../src/scan/signature.ts';
 import { walk } from '../../../src/scan/walk.ts';
 import { isLong, some } from '../../run-length.ts';
-import { independentCount, unitAt } from '../../scan/world.ts';
+import { independentCount, unitAt, walkRequest } from '../../scan/world.ts';
 import { snapshot } from '../hooks/server.ts';
 import { type Asked, type Done, workNames } from './shape-works.ts';
 import { Repository } from './space/world.ts';
@@ -251,10 +251,9 @@ class WorkerProcess {
   }
 }
 
-function walked(path: string): { readonly bytes: number; readonly files: number } {
-  const request = { inner: [], exclude: new Set<string>(), measure: 'apparent', knownBytes: null } as const;
-  const found = walk({ ...request, unit: unitAt(path, 'repos') }, new Cache(null), () => {});
-  return 'bytes' in found ? { bytes: found.bytes, files: found.files } : { bytes: 0, files: 0 };
+function walkedBy(path: string): { readonly bytes: number; readonly files: number } {
+  const found = walk(walkRequest(unitAt(path, 'repos')), new Cache(null), () => {});
+  return { bytes: found?.bytes ?? 0, files: found?.files ?? 0 };
 }
 
 const cases = places.flatMap(place => Object.entries(shapes).map(([shape, put]) => ({ place, shape, put })));
@@ -281,7 +280,7 @@ t.test(
           // Only a file that a repack makes, not what lies in a folder of such a name.
           ...['-not', '-regex', String.raw`.*/objects/pack/\.tmp-[^/]*`],
         ] as const;
-        t.strictSame(walked(eve.path), independentCount(...tree), `${place}: ${shape}: the daemon counts`);
+        t.strictSame(walkedBy(eve.path), independentCount(...tree), `${place}: ${shape}: the daemon counts`);
         for (const work of workNames) {
           const why = await worker.do(t, `${place}: ${shape}: ${work}`, work, eve.path);
           if (why !== null) refused += 1;
@@ -351,7 +350,7 @@ t.test('where one is put in the place of the other while the worker looks, it is
     const swapper = spawn('perl', ['-e', swapping, at]);
     t.teardown(() => swapper.kill('SIGKILL'));
     for (let round = 1; round <= rounds; round++) {
-      walked(eve.path);
+      walkedBy(eve.path);
       for (const work of workNames) {
         const name = `${place}: ${shape}: ${work}`;
         const why = await worker.do(t, name, work, eve.path, true);
