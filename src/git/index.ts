@@ -34,8 +34,13 @@ export {
   isOurs,
   parsePolicies,
 } from './hooks/hook.ts';
-export type { HookState, HooksPath } from './hooks/inspect.ts';
-export { hooksStatus, isProtected, type RepositoryStatus } from './hooks/inspect.ts';
+export {
+  type HookState,
+  type HooksPath,
+  hooksStatus,
+  isProtected,
+  type RepositoryStatus,
+} from './hooks/inspect.ts';
 export {
   type InstalledHook,
   type InstalledHooks,

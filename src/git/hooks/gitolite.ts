@@ -16,7 +16,7 @@ import { findProgram, isAccessible } from './client.ts';
 import { findRepositories } from './find.ts';
 import { belongingOf, Folder, physicalPath, realPath, reasonOf } from './folder.ts';
 import { hookNames, isOurs } from './hook.ts';
-import { absentHooks, type HookPlace, inspectPlace, statesIn } from './inspect.ts';
+import { type HookPlace, inspectPlace, statesIn } from './inspect.ts';
 import {
   givesWay,
   installHooks,
@@ -172,7 +172,7 @@ export async function distributeHooks(gitolite: Gitolite, options: WantedSetting
 
 export async function commonStatus(gitolite: Gitolite) {
   await using folder = await Folder.find(gitolite.common);
-  return { gitolite, hooks: folder === null ? absentHooks : await statesIn(folder) };
+  return { gitolite, hooks: await statesIn(folder) };
 }
 
 export type WithdrawReport = Awaited<ReturnType<typeof withdrawHooks>>;

@@ -38,7 +38,7 @@ export interface HookState {
 
 const absentHook: HookState = { state: 'absent', file: null, blocked: null, settings: null, skipped: null };
 
-export const absentHooks: Readonly<Record<HookName, HookState>> = {
+const absentHooks: Readonly<Record<HookName, HookState>> = {
   'pre-receive': absentHook,
   'post-receive': absentHook,
 };
@@ -180,9 +180,13 @@ function fileIn(where: Folder | null, file: string): BoundedFile {
   throw new SoftquotaError('conflict', `${where?.path}/${file} is ${what}`);
 }
 
-/** Returns the states of both hooks. Links are followed, so these are the hooks that git runs. */
-export async function statesIn(hooks: Folder): Promise<Record<HookName, HookState>> {
+/**
+ * Returns the states of both hooks in a folder; null: it does not exist. Links are followed, so these are the
+ * hooks that git runs.
+ */
+export async function statesIn(hooks: Folder | null): Promise<Record<HookName, HookState>> {
   const states: Record<HookName, HookState> = { ...absentHooks };
+  if (hooks === null) return states;
   for (const name of hookNames) {
     await using place = await inspectPlace(hooks, name, { isFollowed: true });
     states[name] = stateOf(place);
@@ -359,7 +363,7 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
     await using hooks = await runFolder(repository);
     return {
       repository: path,
-      hooks: hooks === null ? absentHooks : await statesIn(hooks),
+      hooks: await statesIn(hooks),
       hooksPath: await findHooksPath(repository, facts),
       signedPushes: facts.signedPushes,
       gitlab: ofGitlab(path, facts),

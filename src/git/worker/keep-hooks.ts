@@ -202,7 +202,6 @@ function unreadable(code: string): string {
 /** Returns the files of both hooks if git runs this version's; else null. */
 async function filesOfGuarded(repository: Folder): Promise<readonly string[] | null> {
   await using hooks = await runFolder(repository);
-  if (hooks === null) return null;
   const states = Object.values(await statesIn(hooks));
   if (states.some(({ state }) => state !== 'ours')) return null;
   return states.flatMap(({ file }) => file ?? []);

@@ -21,7 +21,7 @@ import { isShared } from '../space/git.ts';
 import { mustHaveNoMounts } from '../space/inspect.ts';
 import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 
-export interface QuarantinesOptions extends JobOptions {
+interface QuarantinesOptions extends JobOptions {
   /** Lists the processes that may own a quarantine; those in /proc unless given. */
   readonly processes?: () => Promise<readonly Process[]>;
 }
@@ -250,7 +250,7 @@ async function directoriesOf(path: string): Promise<readonly string[]> {
 }
 
 /** Sums up the bytes of regular files, and finds the last change. A vanished file counts nothing. */
-export async function contentOf(
+async function contentOf(
   path: string,
   depth = mostDepth,
 ): Promise<{ readonly bytes: number; readonly writtenAt: number }> {

@@ -56,7 +56,7 @@ export function gitOf(gits: readonly GitProgram[], execPath: string, path: strin
   return gits.find(canReadReftable) ?? usual;
 }
 
-export function canReadReftable(git: GitVersion): boolean {
+function canReadReftable(git: GitVersion): boolean {
   return isAtLeast(git, 2, 45);
 }
 
@@ -110,8 +110,17 @@ const knownExtensions = new Set([
 ]);
 const shared = /^(?:group|all|world|everybody|umask|true|false|[0-7]{1,4})$/i;
 
+/** Does as `readGitSettings`; throws an `UnusableRepository` also if this git cannot read the repository. */
+export function gitSettingsFor(program: GitProgram, path: string): GitSettings {
+  const settings = readGitSettings(path);
+  if (settings.refStorage === 'files' || canReadReftable(program)) return settings;
+  throw new UnusableRepository(
+    `its refs are in reftable format, which git ${program.version} (${program.program}) cannot read: name git 2.45 or later in [reclaim] GIT`,
+  );
+}
+
 /** Reads the settings; throws an `UnusableRepository` if the format is unknown or the file unreadable. */
-export function readGitSettings(path: string): GitSettings {
+function readGitSettings(path: string): GitSettings {
   const file = readBounded(encodePath(`${path}/config`));
   if (file.kind !== 'file') throw new UnusableRepository(`its config is no regular file (${file.kind})`);
   if (!file.whole) throw new UnusableRepository('its config is longer than 1 MiB');

@@ -21,13 +21,7 @@ import { SoftquotaError } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text.ts';
 import { directoryEntries, isThere } from '../files.ts';
-import {
-  canReadReftable,
-  type GitProgram,
-  type GitSettings,
-  readGitSettings,
-  UnusableRepository,
-} from './git.ts';
+import { type GitProgram, type GitSettings, gitSettingsFor, UnusableRepository } from './git.ts';
 import { mustBePlain, mustBeUsable } from './inspect.ts';
 
 export interface RunLimits {
@@ -112,11 +106,7 @@ export class RepositoryView {
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
       await writeFile(join(folder, 'global'), ownConfig);
-      const settings = readGitSettings(path);
-      if (settings.refStorage === 'reftable' && !canReadReftable(program))
-        throw new UnusableRepository(
-          `its refs are in reftable format, which git ${program.version} (${program.program}) cannot read: name git 2.45 or later in [reclaim] GIT`,
-        );
+      const settings = gitSettingsFor(program, path);
       const hasAlternates = readBounded(encodePath(`${objects}/info/alternates`)).kind !== 'absent';
       const opened = { path, program, quarantine, objects, settings, hasAlternates, used, folder };
       const view = new RepositoryView(opened, limits);

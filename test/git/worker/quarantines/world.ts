@@ -6,18 +6,17 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { isGroupAlive } from '../../../../src/bounded/index.ts';
-import {
-  contentOf,
-  Quarantines,
-  type QuarantinesOptions,
-} from '../../../../src/git/worker/quarantines/quarantines.ts';
+import { Quarantines } from '../../../../src/git/worker/quarantines/quarantines.ts';
 import { RepositoryWalk } from '../../../../src/git/worker/repository-walk.ts';
+import { lookAtQuarantine } from '../../../../src/scan/index.ts';
 import { until } from '../../../e2e/ask.ts';
 import { plainEnvironment } from '../../../e2e/run.ts';
 import { GitWorld } from '../../../hooks/git-world.ts';
 import { storage } from '../../../layout/world.ts';
 import { noise } from '../../../noise.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
+
+type QuarantinesOptions = ConstructorParameters<typeof Quarantines>[0];
 
 export class World extends GitWorld {
   readonly quarantines: Quarantines;
@@ -87,8 +86,8 @@ export class World extends GitWorld {
     const name = await until(async () => {
       const found = (await this.names()).find(each => !before.includes(each));
       if (found === undefined) return null;
-      const { bytes: read } = await contentOf(join(this.bare, 'objects', found));
-      return read > 0 ? found : null;
+      const look = lookAtQuarantine(join(this.bare, 'objects', found), 'apparent');
+      return look.is === 'seen' && look.quarantine.bytes > 0 ? found : null;
     });
     return { name, git };
   }
