@@ -118,20 +118,6 @@ for (const place of ['absolute', 'relative to the repository'] as const) {
   });
 }
 
-t.test('a hook that runs out of custom_hooks, by that of Gogs, does not run that one again', async t => {
-  const { world, file, log, read } = await withLog(t);
-  await world.put('pre-receive', file('custom_hooks/pre-receive'));
-  await world.script(file('custom_hooks/pre-receive.d/50-previous'), logs(log, 'previous'));
-  await world.script(
-    file('hooks/pre-receive'),
-    '#!/usr/bin/env bash\n"custom_hooks/pre-receive" # gogs hook --config=x pre-receive\n',
-  );
-  const { line } = { line: creates() };
-  t.match(await world.hook(line), { code: 0 });
-  t.equal(await read(), `previous 0\n${line}`);
-  t.equal(world.gate.pushes().length, 1);
-});
-
 t.test('a hook of ours both in core.hooksPath and in the repository asks once', async t => {
   const { world, file, site, log, read } = await withLog(t);
   await site();
@@ -143,21 +129,6 @@ t.test('a hook of ours both in core.hooksPath and in the repository asks once', 
   t.equal((await world.push(['HEAD:main'])).code, 0);
   t.equal((await read()).match(/folder/g)?.length, 2);
   t.equal(world.gate.pushes().length, 2);
-});
-
-t.test('a forge’s own hook that runs pre-receive.d runs ours out of it, and each hook once', async t => {
-  const { world, line, file, log, read } = await withLog(t);
-  await makeForgeHooks(world.bare);
-  await world.put('pre-receive', file('hooks/pre-receive.d/00-softquota'));
-  await world.script(file('hooks/pre-receive.d/gitea'), logs(log, 'gitea'));
-  t.equal((await world.push(['HEAD:main'])).code, 0);
-  t.equal(await read(), `gitea 0\n${line}`);
-  t.equal(world.gate.pushes().length, 1);
-  world.gate.answer = refused('no\n');
-  await world.commit('second');
-  const push = await world.push(['HEAD:main']);
-  t.equal(push.code, 1);
-  t.match(World.said(push), /^no$/m);
 });
 
 t.test('a hook in core.hooksPath asks, whatever lies in the pre-receive.d of the repository', async t => {

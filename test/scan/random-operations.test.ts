@@ -1,5 +1,5 @@
 /**
- * Random operations of git and of others, with sweeps by signature between them, by several walkers. Whatever a
+ * Random operations of git, with sweeps by signature between them, by several walkers. Whatever a
  * sweep leaves wrong was done by an operation that no signature can see, as the table of operations says, and
  * nothing is wrong after a verify.
  *
@@ -7,17 +7,6 @@
  * the order in which threads get on are others each time.
  */
 
-import {
-  appendFileSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-} from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Numbers, numbersFrom, oneOf } from '../numbers.ts';
@@ -64,61 +53,6 @@ function gitStep(ground: Ground, random: Numbers): readonly Step[] {
   ];
 }
 
-/**
- * The regular files below a directory. No link is followed: what is found here is cut, renamed and removed, and
- * `readdirSync` with `recursive` goes through links to directories.
- */
-function filesIn(directory: string): readonly string[] {
-  return readdirSync(directory, { withFileTypes: true }).flatMap(entry => {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) return filesIn(path);
-    return entry.isFile() ? [path] : [];
-  });
-}
-
-/** Steps of somebody in a directory of files. */
-function fileSteps(directory: string, random: Numbers): readonly Step[] {
-  const inside = (): string => join(directory, `${random(4)}`, `${random(4)}`, `file-${random(30)}`);
-  const there = (): string => {
-    const file = oneOf(filesIn(directory), random);
-    if (!realpathSync(file).startsWith(`${directory}/`)) throw new Error(`${file} lies outside`);
-    return file;
-  };
-  const unused = (): string => `${inside()}-${random(2 ** 31)}`;
-  const steps: readonly Step[] = [
-    { name: 'a new file', by: 'signature', run: () => fill(unused(), random(5000)) },
-    { name: 'a file goes', by: 'signature', run: () => rmSync(there()) },
-    {
-      name: 'a file is renamed',
-      by: 'signature',
-      run: () => renameSync(there(), join(directory, `r${random(9)}`)),
-    },
-    { name: 'a file gets a second name', by: 'signature', run: () => linkSync(there(), unused()) },
-    {
-      name: 'a file is replaced',
-      by: 'signature',
-      run: () => {
-        const file = there();
-        fill(`${file}.new`, random(5000));
-        renameSync(`${file}.new`, file);
-      },
-    },
-    {
-      name: 'a link',
-      by: 'nothing',
-      run: () => symlinkSync('nowhere', join(directory, `l${random(2 ** 31)}`)),
-    },
-    { name: 'a directory', by: 'nothing', run: () => mkdirSync(join(directory, `d${random(2 ** 31)}`)) },
-    {
-      name: 'a file grows in place',
-      by: 'VERIFY',
-      run: () => appendFileSync(there(), 'x'.repeat(1 + random(99))),
-    },
-    { name: 'a file is cut in place', by: 'VERIFY', run: () => truncateSync(there(), random(9)) },
-  ];
-  return [oneOf(steps, random)];
-}
-
 interface World {
   readonly book: Book;
   readonly places: readonly Place[];
@@ -130,40 +64,28 @@ interface World {
 
 function makeWorld(t: Test, random: Numbers): World {
   const grounds = [1, 2, 3].map(() => makeGround(t));
-  const stores = temporary(t);
-  for (const owner of ['alice', 'bob'])
-    for (let each = 0; each < 40; each++)
-      fill(join(stores, owner, `${each % 4}`, `${each % 3}`, `${each}`), each);
   const roots = grounds.map(({ repository }) => join(repository, '../..'));
   const storages = [
     storage('repos', ...roots.map(root => `${root}/{owner}/{repo}.git`)),
-    storage('lfs', ...roots.map(root => `${root}/{owner}/{repo}.git/lfs`), `${stores}/{owner}`),
+    storage('lfs', ...roots.map(root => `${root}/{owner}/{repo}.git/lfs`)),
   ];
   const { scanner, book } = scanning(t, storages, {
     workers: 3,
     walkerCode: new URL('late-walker.ts', import.meta.url),
   });
-  const inner = grounds.map(ground => placeAt(ground.path('lfs')));
-  for (const { unit } of inner) fill(join(unit, 'first'), 10);
-  const repositories = grounds.map((ground, index) => ({
-    ground,
-    place: {
-      unit: ground.repository,
-      ...(inner[index] === undefined ? {} : { inner: inner[index] }),
-      bytes: () => independentCount(ground.repository, '-path', ground.path('lfs'), '-prune', '-o').bytes,
-    },
-  }));
-  const directories = ['alice', 'bob'].map(owner => placeAt(join(stores, owner)));
+  const repositories = grounds.map(ground => {
+    const lfs = ground.path('lfs');
+    fill(join(lfs, 'first'), 10);
+    const inner = { unit: lfs, bytes: () => independentCount(lfs).bytes };
+    const bytes = () => independentCount(ground.repository, '-path', lfs, '-prune', '-o').bytes;
+    return { ground, place: { unit: ground.repository, inner, bytes } };
+  });
   return {
     book,
-    places: [...repositories.map(({ place }) => place), ...directories, ...inner],
+    places: repositories.flatMap(({ place }) => [place, place.inner]),
     next: () => {
-      if (random(3) > 0) {
-        const { ground, place } = oneOf(repositories, random);
-        return { place, steps: gitStep(ground, random) };
-      }
-      const place = oneOf([...directories, ...inner], random);
-      return { place, steps: fileSteps(place.unit, random) };
+      const { ground, place } = oneOf(repositories, random);
+      return { place, steps: gitStep(ground, random) };
     },
     sweep: async kind => {
       const run = scanner.sweep({ kind });
@@ -173,10 +95,6 @@ function makeWorld(t: Test, random: Numbers): World {
     },
     measure: ({ unit }) => scanner.measureSoon(unit),
   };
-}
-
-function placeAt(unit: string): Place {
-  return { unit, bytes: () => independentCount(unit).bytes };
 }
 
 t.test(`over ${rounds} rounds only what the table names is wrong, and after a verify nothing`, async t => {

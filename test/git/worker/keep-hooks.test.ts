@@ -14,7 +14,6 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { settingsIn } from '../../../src/git/hooks/hook.ts';
 import { installHooks } from '../../../src/git/index.ts';
@@ -92,18 +91,6 @@ t.test('nothing is written through a link, and a fault that goes is noticed', as
   await world.line(first, put);
   t.ok(await world.isProtected(first));
   t.equal(world.keeper.report().unguarded.count, 0);
-});
-
-t.test('links of release 0.1 to the hooks of the package are replaced', async t => {
-  const world = await World.open(t);
-  const first = world.path('first/first');
-  for (const name of ['pre-receive', 'post-receive']) {
-    const packaged = fileURLToPath(new URL(`../../../hooks/${name}`, import.meta.url));
-    await symlink(packaged, join(first, 'hooks', name));
-  }
-  await world.keeper.start();
-  await world.line(first, put);
-  t.ok(await world.isProtected(first));
 });
 
 t.test('a repository of another user is left alone, and named', async t => {

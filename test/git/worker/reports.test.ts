@@ -1,11 +1,10 @@
 /** Reports of the worker, as the daemon gets them. */
 
-import { once } from 'node:events';
 import { cp } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { createInterface } from 'node:readline';
 import t from 'tap';
+import { WorkerLink } from '../../../src/gate/index.ts';
 import { Worker } from '../../../src/git/index.ts';
+import { takeWorkers } from '../../gate/fake-worker.ts';
 import { storage } from '../../layout/world.ts';
 import { program, Repository } from './space/world.ts';
 
@@ -15,22 +14,15 @@ t.test('repositories that are measured one after the other are reported meanwhil
   const paths = Array.from({ length: 60 }, (_, at) => server.path(`git/bob/r${at}.git`));
   for (const path of paths) await cp(repository.path, path, { recursive: true });
 
-  const daemon = createServer();
   const reported = Promise.withResolvers<number>();
-  daemon.on('upgrade', (_, socket) => {
-    socket.on('error', () => {});
-    t.teardown(() => socket.destroy());
-    const upgrade =
-      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: softquota-worker\r\n';
-    socket.write(`${upgrade}\r\n${JSON.stringify({ pushed: paths })}\n`);
-    createInterface(socket).on('line', line => {
-      const { length } = JSON.parse(line).report.repositories;
+  const link = new WorkerLink({
+    mark: () => 'mark',
+    reported: ({ repositories: { length } }) => {
       if (length > 0) reported.resolve(length);
-    });
+    },
   });
-  daemon.listen(server.path('trusted.sock'));
-  await once(daemon, 'listening');
-  t.teardown(() => daemon.close());
+  t.teardown(() => link.close());
+  await takeWorkers(t, server.path('trusted.sock'), link);
   const worker = new Worker({
     trustedSocket: server.path('trusted.sock'),
     storages: [storage({ templates: [server.path('git/{owner}/{repo}.git')] })],
@@ -44,6 +36,8 @@ t.test('repositories that are measured one after the other are reported meanwhil
   });
   t.teardown(() => worker.close());
   await worker.start();
+  await link.connection();
+  for (const path of paths) link.tell(path, 'pushed');
   const first = await reported.promise;
   t.ok(first < paths.length / 2, `${first} of ${paths.length} are in the first report`);
 });

@@ -1,11 +1,9 @@
 /** Pushes of an owner over the limit that make the repository smaller go on; no others do. */
 
-import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from '../../../e2e/ask.ts';
-import { noise } from '../../../noise.ts';
 import { type Manner, World } from './world.ts';
 
 const accepted = /^this push makes the repository smaller, by [\d.]+ [kM]?B, so it is accepted/;
@@ -82,19 +80,6 @@ t.test('branches that are replaced without the tags of their history are told ab
   t.equal((await world.push(['--force', 'HEAD:main', ':v1', ':refs/notes/$x'])).code, 0);
 });
 
-t.test('a tag of a large file that becomes one of a small file makes it smaller', async t => {
-  const world = await full(t);
-  for (const [name, bytes] of [
-    ['big', 50_000],
-    ['little', 500],
-  ] as const) {
-    await writeFile(join(world.work, name), noise(name, bytes));
-    await world.git('tag', name, await world.git('hash-object', '-w', name));
-  }
-  await world.passes('big:refs/tags/file');
-  t.equal((await world.push(['--force', 'little:refs/tags/file'])).code, 0);
-});
-
 t.test('equal sizes are told to the byte', async t => {
   const world = await full(t);
   await world.git('commit', '-q', '--amend', '-m', 'the same with other words');
@@ -109,19 +94,6 @@ t.test('a fast-forward is refused as before, and so is a push that only creates'
     t.equal((await world.push([`HEAD:${ref}`])).code, 1);
     t.equal(world.last, '', 'nothing is said behind the refusal');
   }
-});
-
-t.test('a branch goes, and a smaller one comes with the same push', async t => {
-  const world = await full(t);
-  await world.git('checkout', '-q', '-b', 'topic');
-  await world.add('of the topic', 50_000);
-  await world.passes('topic');
-  await world.git('checkout', '-q', '-b', 'other', 'main');
-  await world.add('instead', 20_000);
-  t.equal((await world.push([':topic', 'other'])).code, 0);
-  await world.git('checkout', '-q', '-b', 'larger', 'main');
-  await world.add('too much', 30_000);
-  t.equal((await world.push([':other', 'larger'])).code, 1);
 });
 
 t.test('what git will not do does not count: the branch of HEAD, denied deletions and rewinds', async t => {
@@ -139,32 +111,6 @@ t.test('what git will not do does not count: the branch of HEAD, denied deletion
   await world.configure('receive.denyNonFastForwards', 'true');
   await world.push(['--force', 'fresh:main', 'fresh:second', 'fresh']);
   t.notMatch(await world.refs(), 'fresh', 'receive.denyNonFastForwards');
-});
-
-t.test('what a hook of the server refuses to delete is noticed: nothing more is judged there', async t => {
-  const world = await full(t);
-  await world.passes('HEAD:refs/heads/kept');
-  await world.script(join(world.bare, 'hooks/update'), '#!/bin/sh\n[ "$1" != refs/heads/kept ]\n');
-  await world.add('fresh', 1000, { orphan: true });
-  for (const round of [1, 2, 3]) {
-    await world.add(`fresh ${round}`, 2000);
-    t.equal((await world.push(['--force', ':kept', `fresh:fresh${round}`, 'fresh:main'])).code, 1);
-    await world.ended();
-  }
-  t.match(await world.refs(), 'fresh1', 'once the update hook was not expected');
-  t.notMatch(await world.refs(), 'fresh2');
-  t.notMatch(await world.refs(), 'fresh3');
-  t.match(
-    world.last,
-    /an earlier push was accepted because less was to remain, but git did only a part of it/,
-  );
-  await rm(join(world.bare, 'hooks/update'));
-  t.equal((await world.push([':kept'])).code, 0, 'a deletion always passes');
-  world.over = null;
-  world.judgements.look();
-  world.over = 'any';
-  await world.add('less', 500, { orphan: true });
-  t.equal((await world.push(['--force', 'less:main', ':fresh1'])).code, 0, 'the owner was below the limit');
 });
 
 t.test('replaced objects make nothing smaller', async t => {
@@ -245,21 +191,6 @@ t.test('copies of what is borrowed do not make a repository look larger before',
   t.match(world.last, /take 0 B now, and would take 15\d(?:\.\d)? kB afterwards/);
 });
 
-t.test('without a worker, and with one that goes away, such pushes stay refused', async t => {
-  const world = await full(t);
-  await withoutLarge(world);
-  await world.worker?.close();
-  await until(async () => (world.link.isHere ? null : true));
-  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
-  t.equal(world.last, '', 'the words of the refusal say what is left');
-  await world.startWorker({
-    gits: [{ program: '/bin/sleep', major: 2, minor: 39, version: '', execPaths: [] }],
-  });
-  await world.worker?.close();
-  await world.startWorker();
-  t.equal((await world.push(['--force', 'HEAD:main'])).code, 0, 'one that comes back judges');
-});
-
 /** A worker whose git does this and then waits, where it is to sum up bytes. */
 async function slowed(world: World, act: string): Promise<void> {
   await world.worker?.close();
@@ -291,26 +222,6 @@ t.test('a judgement ends with its push', async t => {
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
   t.ok(performance.now() - begun < 30_000);
   t.notOk(world.judgements.isUnderWay(world.bare));
-});
-
-t.test('two such pushes at once cannot count on the same deletion', async t => {
-  const world = await full(t);
-  await world.add('topic', 50_000);
-  await world.passes('HEAD:refs/heads/topic');
-  await world.git('reset', '-q', '--hard', 'HEAD~1');
-  const before = await world.reachable();
-  // The hook after ours holds the push.
-  await world.later(`touch ${world.folder}/waits\nwhile [ ! -e ${world.folder}/go ]; do sleep 0.05; done`);
-  await world.add('one', 40_000);
-  const first = world.push([':topic', 'HEAD:refs/heads/one']);
-  await until(async () => (existsSync(join(world.folder, 'waits')) ? true : null));
-  await world.git('reset', '-q', '--hard', 'HEAD~1');
-  await world.add('two', 40_001);
-  t.equal((await world.push([':topic', 'HEAD:refs/heads/two'])).code, 1);
-  t.match(world.last, 'another push that makes this repository smaller is under way');
-  await writeFile(join(world.folder, 'go'), '');
-  t.equal((await first).code, 0);
-  t.ok((await world.reachable()) < before);
 });
 
 t.test('what another hook refuses is forgotten', async t => {

@@ -9,10 +9,7 @@ import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { limits, program, Repository } from './world.ts';
 
-async function filled(t: Test): Promise<Repository> {
-  const repository = await Repository.holding(t, { a: 30_000, b: 5000 });
-  return repository;
-}
+const filled = (t: Test) => Repository.holding(t, { a: 30_000, b: 5000 });
 
 const opened = (path: string, quarantine: string | null = null) =>
   RepositoryView.open(path, { program, quarantine }, limits);

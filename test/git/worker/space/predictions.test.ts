@@ -1,13 +1,13 @@
 /**
- * Predictions of freed bytes are true within five percent: in made repositories, in the sources of packages
- * as their releases, and in this project's own history.
+ * Predictions of freed bytes are true within five percent: in made repositories, and in the sources of
+ * packages as their releases.
  */
 
-import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { cp, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { run } from '../../../hooks/world.ts';
+import { numbersFrom } from '../../../numbers.ts';
 import { isLong } from '../../../run-length.ts';
 import { predictions, wrongOnes } from './predictions.ts';
 import { Repository } from './world.ts';
@@ -18,20 +18,10 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 type Open = (t: Test) => Promise<Repository>;
 
-/** Numbers from 0 to below 1 that are the same in each run. */
-function dice(seed: number): () => number {
-  let state = seed + 1;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
-
 /** Files that grow, move, are copied and deleted on several branches and tags. */
 async function made(t: Test, seed: number): Promise<Repository> {
   const repository = await Repository.open(t);
-  const roll = dice(seed);
-  const upTo = (most: number) => Math.floor(roll() * most);
+  const upTo = numbersFrom(seed);
   await repository.commit({ readme: 900, 'src/main': 4000 });
   for (let step = 0; step < 20; step++) {
     const name = `data/f${upTo(5)}`;
@@ -73,34 +63,7 @@ async function imported(t: Test, name: string): Promise<Repository> {
   return repository;
 }
 
-/** This project's own history, or, outside of a clone of it, its files. */
-async function own(t: Test): Promise<Repository> {
-  const repository = await Repository.open(t);
-  const cloned = await run(
-    'git',
-    ['clone', '-q', '--bare', '--no-local', root, `${repository.path}-own`],
-    {},
-  );
-  if (cloned.code !== 0) return imported(t, 'typescript');
-  await rm(repository.path, { recursive: true });
-  await mkdir(dirname(repository.path), { recursive: true });
-  return repository.at(`${repository.path}-own`);
-}
-
-const packages = [
-  'commander',
-  'zod',
-  'ioredis',
-  'express',
-  'fast-check',
-  'axe-core',
-  'preact',
-  'ajv',
-  'tap',
-  'mysql2',
-  'swagger-ui-dist',
-  'typescript',
-].filter((_, index) => isLong || index < 1);
+const packages = isLong ? ['commander', 'zod', 'express', 'typescript'] : ['commander'];
 
 const cases: readonly (readonly [string, Open])[] = [
   ...Array.from(
@@ -108,7 +71,6 @@ const cases: readonly (readonly [string, Open])[] = [
     (_, seed) => [`made ${seed}`, (t: Test) => made(t, seed)] as const,
   ),
   ...packages.map(name => [name, (t: Test) => imported(t, name)] as const),
-  ...(isLong ? [['this project', own] as const] : []),
 ];
 
 for (const [name, open] of cases) {
