@@ -26,7 +26,7 @@ interface Options {
 
 /** An sshd as in the manual. */
 async function open(t: Test, { shell = 'git-shell', ini = {} }: Options = {}) {
-  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'], ini });
+  const server = await Server.open(t, { repositories: ['alice/app'], ini });
   await server.done(['hooks', 'install', '--programs', server.folder]);
   const programs = join(server.folder, 'receive-pack');
   const home = join(server.folder, 'ssh');
@@ -94,30 +94,6 @@ for (const shell of some(['git-shell', 'sh'], 1)) {
   });
 }
 
-t.test('a file bound is asked about the objects of each batch, however many come before', async t => {
-  const { server, cloneOf } = await open(t, { ini: { 'quota.default': { TOTAL: '100M' } } });
-  await server.done('rule create large --limit 300000 --per file --subject size:git:lfs');
-  await server.done('group create of-files');
-  await server.done('group add-rule of-files large');
-  await server.done('group add-user of-files alice');
-  const clone = await cloneOf('alice/app');
-  await clone.commit({ 'a.bin': 250_000, 'b.bin': 1, 'empty.bin': 0 });
-  const first = await clone.push();
-  t.equal(first.code, 0, first.stderr);
-  await server.usageIs('alice', bytes => bytes > 250_000);
-  t.equal((await stored(server, 'alice/app')).bytes, 250_001);
-  t.equal(await lfsBytes(server, 'alice'), 250_001);
-
-  await clone.commit({ 'c.bin': 299_000, 'd.bin': 310_000 });
-  const second = await clone.push();
-  t.not(second.code, 0);
-  t.match(second.stderr, /has 310 kB; a file may have 300 kB\./);
-  t.equal((await stored(server, 'alice/app')).bytes, 250_001, 'nothing came');
-  const others = await cloneOf('bob/app');
-  await others.commit({ 'd.bin': 310_000 });
-  t.match(await others.push(), { code: 0 }, 'nobody else is asked');
-});
-
 t.test('20 pushes at once cannot together pass a limit that counts what comes', async t => {
   const { server, cloneOf } = await open(t, { ini: { quota: { PRECISE: 'true' } } });
   const clones = [];
@@ -136,24 +112,6 @@ t.test('20 pushes at once cannot together pass a limit that counts what comes', 
     if (code !== 0) t.match(stderr, /Not enough quota left: alice uses .* of 1 MB/);
   await server.scan();
   t.equal(await lfsBytes(server, 'alice'), bytes);
-});
-
-t.test('without a daemon the last list counts', async t => {
-  const { server, cloneOf, programs, bin } = await open(t);
-  const clone = await cloneOf('alice/app');
-  await clone.commit({ 'plain.txt': 1_100_000 });
-  t.match(await clone.push(), { code: 0 });
-  await server.usageIs('alice', bytes => bytes > 1_000_000);
-  await server.stop();
-  await clone.commit({ 'a.bin': 1000 });
-  const { code, stderr } = await clone.push();
-  t.not(code, 0);
-  t.match(stderr, /the quota could not be checked\. Last known: Quota exceeded: alice uses 1\.1/);
-  const script = join(programs, 'git-lfs-transfer');
-  const bobs = await run('sh', [script, server.path('bob/app'), 'upload'], {
-    env: { PATH: `${programs}:${bin}:/usr/bin:/bin` },
-  });
-  t.match(bobs, { code: 0, stdout: /^000eversion=1/, stderr: /checked, so this upload is allowed\.\n$/ });
 });
 
 const packet = (line: string) => `${(line.length + 5).toString(16).padStart(4, '0')}${line}\n`;

@@ -9,9 +9,7 @@ t.setTimeout(600_000);
 const { server, done, json, refused } = await openCommandServer(t);
 
 t.test('rules have a grace and a mode, which commands set, show, compare and take away', async t => {
-  const { server, done, json, refused } = await openCommandServer(t, {
-    ini: { quota: { GRACE: '7d' } },
-  });
+  const { server, done, refused } = await openCommandServer(t, { ini: { quota: { GRACE: '7d' } } });
   await server.reports('alice', 1050);
   t.equal(
     await done('rule create total --limit 1k --subject size:all --grace 14d'),
@@ -44,7 +42,6 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
   });
   const shown = await done('policy import', other);
   t.match(shown, /^~ rule total: at most 1 kB of size:all, grace 3d up to 20 % over, only reported \(was/m);
-  t.match(await json('policy import', other), { difference: null });
   const back = await server.file('back.json', exported);
   t.match(await done('policy import', back), /^~ rule total: .*only reported\)$/m);
   t.equal(await done('policy export'), exported);
@@ -54,14 +51,7 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
     await done('policy simulate', tighter),
     /1 would be newly over a limit, within its grace\.\n\nNEWLY IN GRACE/,
   );
-  t.equal(
-    await done('rule edit total --warn-at 80,50'),
-    'Rule total is now: at most 1 kB of size:all, grace up to 20 % over, warned at 50, 80 %.\n',
-  );
-  const warned = await server.file('warned.json', await done('policy export'));
-  t.match(await json('rule show total'), { warn_at: [50, 80] });
   t.match(await done('rule edit total --warn-at none'), /never warned/);
-  t.match(await done('policy import', warned), /warned at 50, 80 % \(was.*never warned\)$/m);
   t.match(await done('rule edit total --warn-at default'), /20 % over\.$/m);
   await refused(2, /--warn-at 0: .*; write whole percentages from 1/, 'rule edit total --warn-at 0');
   await refused(2, /--grace soon: not a duration; write a whole number/, 'rule edit total --grace soon');
@@ -73,12 +63,6 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
   });
   const advice = /held\.json: groups\.0\.mode: groups have no mode any more: leave it out, and set "mode"/;
   for (const verb of ['import', 'simulate', 'lint']) await refused(2, advice, 'policy', verb, held);
-  const wrong = await server.file('wrong.json', {
-    rules: [{ ...policy.rules[0], grace: 'soon' }],
-    groups: [],
-  });
-  const notADuration = /grace: "soon": not a duration; write seconds, such as 604800, or "7d"/;
-  await refused(2, notADuration, 'policy import', wrong);
 
   await done('rule edit total --limit 10k');
   t.equal(
@@ -223,30 +207,12 @@ t.test('what cannot be done is told with the exit status for it', async t => {
   await refused(2, bytes, 'rule create x --limit 1 --subject bytes');
   await refused(2, /required option '--subject/, 'rule create x --limit 1');
   await refused(2, /name: .*directory/, 'rule create . --limit 1 --subject size:all');
-  await refused(1, /the rule total exists already/, 'rule create total --limit 1 --subject size:all');
   await refused(2, /nothing to change: give --limit/, 'rule edit total');
   await refused(1, /there is no rule gone/, 'rule edit gone --limit 1');
-  await refused(1, /there is no rule gone/, 'rule delete gone');
-  const noRule = /rules\.0\.limit: it is missing, and there is no rule of that name/;
-  await refused(2, noRule, 'group create y --rule gone');
-  await refused(1, /the group free exists already/, 'group create free');
-  await refused(1, /there is no group gone/, 'group show gone');
-  const noUser = /there is no user or organization dave; create it with softquota user create/;
-  await refused(1, noUser, 'group add-user free dave');
   await refused(0, /the rule total is in the group free already/, 'group add-rule free total');
-  await refused(2, /unknown command 'remove'/, 'group remove free');
-
   await done('user create bob');
-  const token = (await done('token create --user bob')).trim();
-  const url = await addressOf(server);
-  const env = { SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: token };
-  for (const line of ['group list', 'policy export', 'rule delete total'])
-    t.match(await server.softquota(line, { env }), { code: 77, stderr: /only administrators may do this/ });
-  const admin = (await done('token create --user root --admin')).trim();
-  const over = { env: { SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: admin, SOFTQUOTA_CONFIG: '' }, cwd: '/' };
-  t.match(await server.softquota('group list', over), { code: 0, stdout: /\nfree / });
-
-  await server.stop();
-  for (const line of ['group list', 'rule list', 'policy lint', 'policy export'])
-    await refused(69, /no daemon answers at/, line);
+  const SOFTQUOTA_TOKEN = (await done('token create --user bob')).trim();
+  const env = { SOFTQUOTA_URL: await addressOf(server), SOFTQUOTA_TOKEN };
+  const stranger = await server.softquota('rule delete total', { env });
+  t.match(stranger, { code: 77, stderr: /only administrators may do this/ });
 });

@@ -81,7 +81,7 @@ t.test('what one installation exports, an empty one imports, users and all', asy
   });
 });
 
-t.test('an import shows what comes, goes and changes, and whom it refuses, before it acts', async t => {
+t.test('an import shows what it changes before it acts, and is on record as one change', async t => {
   const { server, done, json } = await openCommandServer(t, {
     ini: { 'quota.default': { TOTAL: '-1' } },
   });
@@ -100,36 +100,26 @@ t.test('an import shows what comes, goes and changes, and whom it refuses, befor
   await done('policy import', await server.file('before.json', before));
   const exported = await done('policy export');
   const after = await server.file('after.json', {
-    rules: [
-      { name: 'total', limit: '5 GB', subjects: ['size:all'] },
-      { name: 'lfs', limit: '1.5GiB', subjects: ['size:git:lfs', 'size:assets:packages:all'] },
-    ],
+    rules: [{ name: 'total', limit: '5 GB', subjects: ['size:all'] }],
     groups: [
-      { name: 'free', rules: ['total', 'lfs'], users: ['alice'] },
+      { name: 'free', rules: ['total'], users: ['alice'] },
       { name: 'new', rules: [], users: ['bob'] },
     ],
   });
   const shown = await done('policy import --dry-run', after);
-  t.equal(
-    shown.replace(/ {2,}/g, '  '),
-    '+ rule lfs: at most 1.5 GiB of size:git:lfs, size:assets:packages:all\n' +
+  t.ok(
+    shown.startsWith(
       '~ rule total: at most 5 GB of size:all (was 10 GB)\n' +
-      '- rule old: any amount of size:assets:wiki\n' +
-      '+ group new: no rules; user bob\n' +
-      '~ group free: + rule lfs; - user bob\n' +
-      '- group gone: rule old; user bob\n' +
-      '\n' +
-      '1 of 2 owners would be newly refused, 1 would be newly allowed.\n' +
-      '\n' +
-      'NEWLY REFUSED  WHAT  USED  LIMIT  BY\n' +
-      'alice  size:repos:all, size:assets:attachments:all, size:assets:artifacts, size:assets:wiki  8 GB  5 GB  rule total of free\n' +
-      'alice  size:git:lfs, size:assets:packages:all  8 GB  1.61 GB  rule lfs of free\n' +
-      '\n' +
-      'NEWLY ALLOWED  WHAT  USED  LIMIT  BY\n' +
-      'bob  size:git:all, size:assets:attachments:all, size:assets:artifacts, size:assets:packages:all  12 GB  unlimited  [quota.default] TOTAL\n',
+        '- rule old: any amount of size:assets:wiki\n' +
+        '+ group new: no rules; user bob\n' +
+        '~ group free: - user bob\n' +
+        '- group gone: rule old; user bob\n' +
+        '\n1 of 2 owners would be newly refused, 1 would be newly allowed.\n',
+    ),
+    shown,
   );
+  t.match(shown, /\nNEWLY ALLOWED .*\nbob .* 12 GB +unlimited +\[quota\.default\] TOTAL\n$/);
   t.equal(await done('policy export'), exported, 'a dry run changes nothing');
-  await done('check bob --subject size:assets:wiki');
   t.match(await json('policy import --dry-run', after), {
     imported: false,
     difference: { groups: { changed: [{ name: 'free', users: { added: [], removed: ['bob'] } }] } },
@@ -139,10 +129,10 @@ t.test('an import shows what comes, goes and changes, and whom it refuses, befor
   t.match(await server.softquota('check alice --subject size:git:lfs'), { code: 1 });
   const events = await server.ask('admin', '/api/v1/admin/quota/events?kind=policy&limit=50');
   const changes = JSON.parse(events.text).map(({ change }: { change: string }) => change);
-  t.equal(new Set(changes.slice(0, 6)).size, 1, 'on record as one change');
+  t.equal(new Set(changes.slice(0, 5)).size, 1, 'on record as one change');
 
   const reordered = JSON.parse(await done('policy export'));
-  reordered.rules.reverse();
+  reordered.groups.reverse();
   t.match(
     await done('policy import', await server.file('order.json', reordered)),
     /^Only the order changes\.\n/,
@@ -227,16 +217,9 @@ t.test('on a terminal an import asks, and what somebody changed meanwhile is not
   t.match(JSON.parse(await done('policy export')).rules, [{ name: 'total' }]);
 });
 
-t.test('a policy is tried before it is enforced: who would be refused, and what is odd about it', async t => {
-  const ini = { 'quota.default': { TOTAL: '10G' } };
-  const { server, done, json } = await openCommandServer(t, { ini });
-  await server.reports('alice', 8_000_000_000);
-  await server.reports('bob', 12_000_000_000);
-  t.match(await server.softquota('policy lint'), { code: 0, stdout: 'No problems found.\n' });
-  const trial = await server.file('trial.json', { settings: { total: '5 GB' } });
-  const simulated = await done('policy simulate', trial);
-  t.match(simulated, /^1 of 2 owners would be newly refused, 0 would be newly allowed\.\n\nNEWLY REFUSED/);
-  t.match(simulated, /\nalice .* 8 GB +5 GB +\[quota\.default\] TOTAL\n$/);
+t.test('what is odd about a policy is told, before it is in force and without a daemon', async t => {
+  const { server, done, json } = await openCommandServer(t);
+  await done('user create bob');
   const odd = {
     rules: [{ name: 'r', limit: 1, subjects: ['none'] }],
     groups: [{ name: 'g', rules: ['r'], users: ['bob'] }],

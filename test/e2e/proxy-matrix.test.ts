@@ -40,10 +40,6 @@ const setups: Readonly<Record<string, Setup>> = {
   caddy: { proxy: 'caddy', around: {} },
   ...(isLong
     ? {
-        'nginx, its limit in http': {
-          proxy: 'nginx',
-          around: { server: '', http: 'client_max_body_size 0;' },
-        },
         'nginx, its limit in the server': { proxy: 'nginx', around: {} },
         'nginx, passing on as it comes': {
           proxy: 'nginx',

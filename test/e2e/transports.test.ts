@@ -8,7 +8,7 @@ import { Server } from './server.ts';
 import { type Transport, transports } from './transports.ts';
 
 const owners = Object.keys(transports).map((_, at) => `owner${at}`);
-const server = await Server.open(t, { repositories: [...owners, 'alice'].map(owner => `${owner}/app`) });
+const server = await Server.open(t, { repositories: owners.map(owner => `${owner}/app`) });
 
 for (const [at, [name, open]] of Object.entries(transports).entries()) {
   t.test(`over ${name} a push passes, the next is refused with the reason, cleaning up helps`, async t => {
@@ -41,38 +41,6 @@ for (const [at, [name, open]] of Object.entries(transports).entries()) {
     t.match(await clone.push(['small']), { code: 0, said: '' });
   });
 }
-
-t.test('over the limit, whatever brings objects is refused, and whatever brings none passes', async t => {
-  const bare = server.path('alice/app');
-  const clone = await server.filled('alice/app', 1_500_000);
-  await clone.git('tag', 'light');
-  await clone.git('tag', '-a', '-m', 'a release', 'v1');
-  await clone.git('notes', 'add', '-m', 'a note');
-  await clone.git('checkout', '-q', '-b', 'topic');
-  await clone.commit(100);
-  const stored = async () => [await objectsIn(bare), await must('git', ['-C', bare, 'for-each-ref'])];
-  const before = await stored();
-  for (const refs of [
-    ['v1'],
-    ['refs/notes/commits'],
-    ['topic'],
-    ['topic', 'light'],
-    ['--atomic', 'topic', 'light'],
-    ['--mirror'],
-  ]) {
-    t.match(await clone.push(refs), { code: 1, said: /^Quota exceeded: alice uses/ }, refs.join(' '));
-    t.strictSame(await stored(), before, 'nothing stays');
-  }
-
-  t.match(
-    await clone.push(['--dry-run', 'topic']),
-    { code: 0, said: '' },
-    'it sends nothing, so nobody is asked',
-  );
-  t.equal((await clone.push(['light'])).code, 0, 'a tag of a commit that is there brings no object');
-  t.equal((await clone.push(['main:refs/heads/copy'])).code, 0);
-  t.equal((await clone.push(['--delete', 'copy', 'light'])).code, 0);
-});
 
 t.test('in a repository of SHA-256, the word of a deletion is enough for pushes to pass again', async t => {
   const bare = await server.repository('bob/app', 'sha256');

@@ -53,7 +53,7 @@ for (const groups of [manyGroups, 1]) {
 }
 
 t.test('a policy that changes while it is read is read again, and at last in one step', async t => {
-  const snapshot = largePolicy();
+  const snapshot = new DocumentsInForce(policyKinds, []);
   const ledger = { policy: new Policy(snapshot), documents: { version: 0 } };
   const read: Policy[] = [];
   const readDuring = (changes: number) =>

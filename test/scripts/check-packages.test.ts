@@ -1,13 +1,12 @@
 /** Checks of package-lock.json in `.ci/run`, against a registry of the test's own. */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { run } from '../e2e/run.ts';
+import { served } from '../served.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const script = fileURLToPath(new URL('../../scripts/check-packages.ts', import.meta.url));
 
@@ -30,7 +29,7 @@ async function checked(
   severities: readonly string[] | null,
   bundled: readonly string[] = ['thing'],
 ) {
-  const registry = createServer((request, response) => {
+  const port = await served(t, (request, response) => {
     request.resume().on('end', () => {
       const advisories = (severities ?? []).map((severity, at) => ({
         id: at + 1,
@@ -45,14 +44,7 @@ async function checked(
       response.end(JSON.stringify(request.url === '/thing' ? packument : { thing: advisories }));
     });
   });
-  await new Promise<void>(resolve => registry.listen(0, '127.0.0.1', resolve));
-  const folder = await mkdtemp(join(tmpdir(), 'sq-'));
-  t.teardown(async () => {
-    registry.closeAllConnections();
-    registry.close();
-    await rm(folder, { recursive: true });
-  });
-  const { port } = registry.address() as AddressInfo; // it listens on an address
+  const folder = temporaryFolder(t);
   const manifest = { name: 'project', version: '1.0.0', devDependencies: { thing: '^1.0.0' } };
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
   const packages = { '': manifest, 'node_modules/thing': { version: '1.0.0', dev: true, ...thing } };
