@@ -55,18 +55,18 @@ for (const tls of ['starttls', 'tls'] as const) {
     t.same([mailbox.signIns, mailbox.inClear], [['quota'], 0]);
     t.notMatch(server.daemon.log, password);
   });
-
-  t.test(`${tls}: one that is not trusted gets neither, and administrators read why`, async t => {
-    const { server, mailbox } = await open(t, await certificate(t), tls);
-    await server.start();
-    const tried = await server.softquota('notices test mail');
-    t.match(tried, { code: 1, stdout: /^Not delivered to mail: / });
-    const why = `the certificate of 127.0.0.1:${mailbox.port} is not trusted: self-signed certificate`;
-    t.ok(tried.stdout.includes(why), tried.stdout);
-    t.same([mailbox.mails, mailbox.signIns], [[], []]);
-    t.notMatch(server.daemon.log + tried.stdout, password);
-  });
 }
+
+t.test('a server whose certificate is not trusted gets neither, and administrators read why', async t => {
+  const { server, mailbox } = await open(t, await certificate(t), 'starttls');
+  await server.start();
+  const tried = await server.softquota('notices test mail');
+  t.match(tried, { code: 1, stdout: /^Not delivered to mail: / });
+  const why = `the certificate of 127.0.0.1:${mailbox.port} is not trusted: self-signed certificate`;
+  t.ok(tried.stdout.includes(why), tried.stdout);
+  t.same([mailbox.mails, mailbox.signIns], [[], []]);
+  t.notMatch(server.daemon.log + tried.stdout, password);
+});
 
 t.test('a certificate of another name is not trusted, whoever signed it', async t => {
   const made = await certificate(t, 'DNS:mail.example');

@@ -1,7 +1,4 @@
-/**
- * The worker, the daemon and the commands together: what is deleted is freed, and people see what takes the
- * space, also in the refusal of a push.
- */
+/** The worker, the daemon and the commands: what is deleted is freed, and people see what takes the space. */
 
 import { readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +6,6 @@ import t, { type Test } from 'tap';
 import { reclaimRun, spaceAnswer } from '../../src/wire/index.ts';
 import { served } from '../served.ts';
 import { until } from './ask.ts';
-import { Clone } from './clone.ts';
 import { launcher } from './daemon.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
@@ -37,8 +33,7 @@ async function open(t: Test) {
 }
 
 async function space(server: Server) {
-  const { text } = await server.ask('admin', '/api/v1/admin/quota/space?user=alice');
-  return spaceAnswer.parse(JSON.parse(text));
+  return spaceAnswer.parse(await server.admin('/admin/quota/space?user=alice'));
 }
 
 t.test('why names file and branch; deleting it shows as unreachable, and reclaim frees it', async t => {
@@ -85,71 +80,8 @@ t.test('why names file and branch; deleting it shows as unreachable, and reclaim
   );
   t.equal((await server.softquota('reclaim')).stdout, 'There is nothing to collect.\n');
   t.equal((await run('git', ['fsck', '--full'], { cwd: path })).code, 0);
-  const { text } = await server.ask('admin', '/api/v1/admin/quota/events?kind=reclaim');
-  t.match(JSON.parse(text), [{ kind: 'reclaim', owner: 'alice', repository: path, fault: null }]);
-});
-
-/** An owner over a limit of 4 MB, with a branch `big` that alone holds half of it. */
-async function openRefusing(t: Test, ini: Readonly<Record<string, string>> = {}) {
-  const server = await Server.open(t, {
-    ini: {
-      'quota.default': { TOTAL: '4M' },
-      server: { ROOT_URL: 'https://quota.example/', ...ini },
-    },
-    repositories: ['alice/one', 'bob/two'],
-  });
-  const clone = await Clone.of(server, server.path('alice/one'));
-  await clone.commit({ readme: 2000, 'two\u001b[31m\u202e.bin': 1_500_000 });
-  await clone.git('push', '-q', 'origin', 'main');
-  await clone.git('checkout', '-q', '-b', 'big');
-  await clone.commit({ 'film.bin': 3_000_000 });
-  await clone.git('push', '-q', 'origin', 'big');
-  await server.usageIs('alice', bytes => bytes > 4_000_000);
-  const push = async () => {
-    await clone.git('checkout', '-q', '-B', 'more', 'main');
-    await clone.commit(1000);
-    return clone.push(['more']);
-  };
-  /** Resolves with the lines of a refused push that match. */
-  const refusal = (isIt: (lines: readonly string[]) => boolean) =>
-    until(
-      async () => {
-        const lines = (await push()).said.split('\n');
-        return isIt(lines) ? lines : null;
-      },
-      () => 'no refusal says so',
-    );
-  return { server, clone, push, refusal };
-}
-
-t.test('the refusal names the first three, what each frees, and the page, before whom to ask', async t => {
-  const { server, push, refusal } = await openRefusing(t);
-  const before = await push();
-  t.equal(before.code, 1);
-  t.notMatch(before.stderr, /film\.bin/);
-  await withWorker(t, server, { run: 'measure' });
-  const lines = await refusal(found => found.some(line => line.includes('film.bin')));
-  t.match(lines, [
-    /^Quota exceeded: alice uses 4\.\d+ MB of 4 MB/,
-    'Removing these frees the most space in this repository:',
-    '    3 MB  branch big',
-    '    3 MB  file film.bin',
-    '  1.5 MB  file two\\u{1b}[31m\\u{202e}.bin',
-    'How to free it: https://quota.example/space/alice?repo=one',
-    /^This repository: 4\.\d+ MB\. Nothing from this push was stored/,
-  ]);
-  t.equal(lines.at(-1), 'To ask for more space: https://git.example/quota');
-  // Users who may only ask the gate learn nothing of it.
-  const { text } = await server.ask('gate', `/v1/check?path=${server.path('alice/one')}`, {
-    accept: 'text/plain',
-  });
-  t.notMatch(text, /film|big/);
-  const kept = await readdir(server.path('alice/one'));
-  t.same(
-    kept.filter(name => name.startsWith('softquota')),
-    [],
-    'nothing of it is in the repository',
-  );
+  const events = await server.admin('/admin/quota/events?kind=reclaim');
+  t.match(events, [{ kind: 'reclaim', owner: 'alice', repository: path, fault: null }]);
 });
 
 t.test('people read that more repositories may have garbage than one reclaim takes', async t => {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { Document } from '../../scripts/reference/openapi.ts';
+import { numbersFrom } from '../numbers.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -289,17 +290,11 @@ function* toGate(): Generator<HostileRequest> {
   }
 }
 
-/** Every entry once, in the same order for the same seed (mulberry32). */
-function shuffled<Entry>(entries: readonly Entry[], start: number): readonly Entry[] {
-  let state = start;
-  const random = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+/** Every entry once, in the same order for the same seed. */
+function shuffled<Entry>(entries: readonly Entry[], seed: number): readonly Entry[] {
+  const random = numbersFrom(seed);
   return entries
-    .map(entry => [random(), entry] as const)
+    .map(entry => [random(2 ** 31), entry] as const)
     .sort(([a], [b]) => a - b)
     .map(([, entry]) => entry);
 }

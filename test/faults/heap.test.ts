@@ -9,9 +9,10 @@
 
 import { once } from 'node:events';
 import { mkdir, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
+import { type Answer, answerIn, type Sent, send } from '../api/http.ts';
 import { Clone } from '../e2e/clone.ts';
 import type { Daemon } from '../e2e/daemon.ts';
 import { Server } from '../e2e/server.ts';
@@ -24,14 +25,6 @@ interface Question {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly cookie: string;
-}
-
-/** Time that an answer may take before the whole load has failed, in milliseconds. */
-const mostWaitMs = 60_000;
 const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 const packages = 'size:assets:packages:all';
 
@@ -166,7 +159,8 @@ class MixedLoad {
       body: { name: 'page', scopes: ['read:user'] },
     });
     const { sha1 } = JSON.parse(made.text);
-    const { cookie } = await this.#http('/api/v1/session', { body: { token: sha1 }, headers: ownPage });
+    const session = await this.#http('/api/v1/session', { body: { token: sha1 }, headers: ownPage });
+    const cookie = (session.headers['set-cookie'] ?? []).map(each => each.split(';')[0]).join('; ');
     await this.#http('/api/v1/user/quota', { headers: { cookie } });
     await this.#http('/api/v1/user/quota/report', { headers: { Authorization: `token ${sha1}` } });
     await this.#http('/api/v1/session', { method: 'DELETE', headers: { cookie, ...ownPage } });
@@ -206,44 +200,22 @@ class MixedLoad {
     return this.#send({ host: '127.0.0.1', port: this.#port }, path, question);
   }
 
-  #send(place: object, path: string, { method, body, headers = {} }: Question): Promise<Answer> {
-    const text = typeof body === 'string' ? body : body === undefined ? undefined : JSON.stringify(body);
+  async #send(to: Sent['to'], path: string, { method, body, headers = {} }: Question): Promise<Answer> {
+    const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
     const type = text === undefined ? {} : { 'Content-Type': 'application/json' };
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    let isLate = false;
-    // A connection that the jump of the clock ended, for one: before the answer, or in its midst.
-    const failed = (error: Error): void => {
-      if (asked.reusedSocket && !isLate)
-        this.#send(place, path, { ...(method && { method }), body, headers }).then(resolve, reject);
-      else reject(error);
+    const question = {
+      to,
+      path,
+      method: method ?? (text === undefined ? 'GET' : 'POST'),
+      headers: { ...type, ...headers },
+      body: text,
     };
-    const asked = request(
-      {
-        ...place,
-        path,
-        method: method ?? (text === undefined ? 'GET' : 'POST'),
-        agent: this.#agent,
-        headers: { ...type, ...headers },
-      },
-      response => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => {
-          const { statusCode: status = 0 } = response;
-          this.answered.set(status, (this.answered.get(status) ?? 0) + 1);
-          const cookie = (response.headers['set-cookie'] ?? []).map(each => each.split(';')[0]).join('; ');
-          resolve({ status, text: Buffer.concat(chunks).toString(), cookie });
-        });
-        response.on('error', failed);
-      },
-    );
-    asked.on('error', failed);
-    asked.setTimeout(mostWaitMs, () => {
-      isLate = true;
-      asked.destroy(new Error(`no answer to ${asked.method} ${path}`));
-    });
-    asked.end(text);
-    return promise;
+    // The jump of the clock ends kept connections, before an answer or in its midst.
+    const answer = await send({ ...question, agent: this.#agent })
+      .then(answerIn)
+      .catch(() => send({ ...question, agent: false }).then(answerIn));
+    this.answered.set(answer.status, (this.answered.get(answer.status) ?? 0) + 1);
+    return answer;
   }
 }
 

@@ -6,7 +6,6 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { Server } from '../e2e/server.ts';
-import { SilentServer } from '../notices/mailbox.ts';
 
 t.test('SIGTERM ends a daemon that walks and answers within five seconds, and with 0', async t => {
   const server = await Server.open(t, { started: false });
@@ -49,29 +48,4 @@ t.test('SIGTERM ends a daemon that walks and answers within five seconds, and wi
 t.test('SIGINT ends it too', async t => {
   const server = await Server.open(t);
   t.strictSame(await server.stop('SIGINT'), { code: 0, signal: null });
-});
-
-t.test('a mail that a silent server keeps waiting does not keep it from stopping cleanly', async t => {
-  const silent = await SilentServer.open(t);
-  const server = await Server.open(t, {
-    ini: {
-      server: { ROOT_URL: 'https://git.example/' },
-      quota: { ENABLED: 'true' },
-      'quota.default': { TOTAL: '1M' },
-      mail: {
-        HOST: '127.0.0.1',
-        PORT: String(silent.port),
-        TLS: 'none',
-        FROM: 'quota@git.example',
-        ADMINS: 'root@git.example',
-        ADMIN_EVENTS: 'threshold',
-      },
-    },
-  });
-  const { daemon } = server;
-  await daemon.logged(/^notices are made of what happens/);
-  await server.reports('alice', 2_000_000);
-  await silent.connected;
-  t.strictSame(await server.stop('SIGTERM'), { code: 0, signal: null });
-  t.ok(daemon.lines.some(({ msg }) => msg === 'softquota has stopped'));
 });
