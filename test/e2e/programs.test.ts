@@ -12,7 +12,7 @@ import t from 'tap';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { readGuide } from './guide.ts';
-import { plainEnvironment, type Run, run } from './run.ts';
+import { must, plainEnvironment, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { freePort } from './transports.ts';
 
@@ -72,17 +72,13 @@ const scripts: Readonly<Record<string, Prepare>> = {
 /** To compile these takes a minute of two cores; only the long run does so. */
 const compiled: Readonly<Record<string, Prepare>> = {
   'check.go': async file => {
-    const built = await run('go', ['build', '-o', `${file}.bin`, file], {
+    await must('go', ['build', '-o', `${file}.bin`, file], {
       env: { GOCACHE: `${file}.cache`, CGO_ENABLED: '0', GOTOOLCHAIN: 'local', HOME: join(file, '..') },
     });
-    if (built.code !== 0) throw new Error(built.stderr);
     return [`${file}.bin`];
   },
   'check.rs': async file => {
-    const built = await run('rustc', ['-o', `${file}.bin`, file], {
-      env: { HOME: process.env.HOME ?? '/root' },
-    });
-    if (built.code !== 0) throw new Error(built.stderr);
+    await must('rustc', ['-o', `${file}.bin`, file], { env: { HOME: process.env.HOME ?? '/root' } });
     return [`${file}.bin`];
   },
 };

@@ -7,16 +7,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, realpath, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { isLong, some } from '../run-length.ts';
+import { some } from '../run-length.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { quarantinesIn } from './left-behind.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
 import { transports } from './transports.ts';
-
-/** Number of pushes at once of refs that make a repository. */
-const races = isLong ? 100 : 3;
 
 /** Refs below a name that make that name a repository for git, and how they are brought. */
 const refsOfRepository = (name: string, tip: string): Readonly<Record<string, readonly string[]>> => ({
@@ -63,20 +60,10 @@ t.test('refs never make a folder of a repository a repository, also below the li
       t.match(said.join('\n'), /\S/, `${top}, ${how}: one of them is refused, with the reason`);
     }
   }
-  for (const [how, refs] of Object.entries(refsOfRepository(`refs/heads/${name()}`, tip))) {
-    const { code, said } = await clone.push(refs.map(ref => `main:${ref}`));
-    t.equal(code, 1, `all in one push, ${how}`);
-    t.match(said, /\S/);
-  }
   const packed = `refs/heads/${name()}`;
   await clone.push([`main:${packed}/objects/a`, `main:${packed}/refs/a`]);
   await must('git', ['-C', bare, 'pack-refs', '--all']);
   t.match(await clone.push([`main:${packed}/HEAD`]), { code: 1, said: /\S/ }, 'where the others are packed');
-
-  for (let race = 0; race < races; race++) {
-    const refs = Object.values(refsOfRepository(`refs/heads/${name()}`, tip))[race % 3] ?? [];
-    await Promise.all(refs.map(ref => clone.push([`main:${ref}`])));
-  }
   const folders = await must('find', [
     join(bare, 'refs'),
     join(bare, 'logs'),
