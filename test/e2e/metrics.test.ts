@@ -247,7 +247,7 @@ t.test('usage adds up by kind and by source, also with several hosts', async t =
   t.equal(bytes(first, { source: 'other_hosts' }), own(second));
 });
 
-t.test('notices are counted by place, and dead ones are told by doctor and by /readyz', async t => {
+t.test('notices are counted by place, and dead ones are told by /readyz', async t => {
   const receiver = await Receiver.open(t);
   receiver.answer = response => void response.writeHead(500).end();
   const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -284,18 +284,10 @@ t.test('notices are counted by place, and dead ones are told by doctor and by /r
   await rename('other', 'chat');
   const given = await figures();
   t.match(given, { waiting: 0, dead: 1, sent: 0 });
-  const found = (await server.ask('admin', '/api/v1/admin/quota/findings')).text;
-  const message = `1 notice to chat could not be delivered: there is no section [webhook.chat] any more`;
-  const mend = 'fix this, then: softquota notices send-again --all';
-  const told = () => z.array(z.object({ code: z.string() }).loose()).parse(JSON.parse(found));
-  t.match(
-    told().filter(({ code }) => code === 'notices_dead'),
-    [{ severity: 'notice', message, mend }],
-  );
-  const { status, text } = await server.ask('gate', '/readyz');
-  t.equal(status, 200, 'decisions are reliable nevertheless');
-  t.match(text, '1 notice to chat could not be delivered');
-  t.notMatch(text, 'no section');
+  t.match(await server.ask('gate', '/readyz'), {
+    status: 200,
+    text: '1 notice to chat could not be delivered',
+  });
 
   receiver.answer = response => void response.writeHead(200).end();
   t.equal((await server.softquota('notices send-again --all')).code, 0);

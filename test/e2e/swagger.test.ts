@@ -64,8 +64,7 @@ for (const [way, open] of some(Object.entries(await waysIn('api.md')), 3)) {
     const created = await execute(tab, 'createGroup');
     t.equal(created.status, '201');
     t.strictSame(JSON.parse(created.body), shown, 'the answer is shown');
-    const { text } = await server.ask('admin', '/api/v1/admin/quota/groups');
-    t.strictSame(JSON.parse(text), [shown], 'and the daemon has the group');
+    t.strictSame(await server.admin('/admin/quota/groups'), [shown], 'and the daemon has the group');
 
     if (!way.includes('takes the path off')) {
       await tryOut(tab, 'getGroup');
