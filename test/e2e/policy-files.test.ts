@@ -127,8 +127,8 @@ t.test('an import shows what it changes before it acts, and is on record as one 
   });
   t.match(await done('policy import', after), /\n\nImported\. The policy is in force\.\n$/);
   t.match(await server.softquota('check alice --subject size:git:lfs'), { code: 1 });
-  const events = await server.ask('admin', '/api/v1/admin/quota/events?kind=policy&limit=50');
-  const changes = JSON.parse(events.text).map(({ change }: { change: string }) => change);
+  const events = await server.admin('/admin/quota/events?kind=policy&limit=50');
+  const changes = events.map(({ change }: { change: string }) => change);
   t.equal(new Set(changes.slice(0, 5)).size, 1, 'on record as one change');
 
   const reordered = JSON.parse(await done('policy export'));

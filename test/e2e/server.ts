@@ -181,11 +181,9 @@ export class Server {
 
   /** Runs a sweep, and returns its report once it has ended. */
   async scan(order: object = {}): Promise<{ readonly state: string; readonly [field: string]: unknown }> {
-    const { status, text } = await this.ask('admin', '/api/v1/admin/quota/scans', { body: order });
-    if (status !== 202) throw new Error(`no scan: ${status} ${text}`);
-    const { id } = JSON.parse(text);
+    const { id } = await this.admin('/admin/quota/scans', { body: order });
     for (;;) {
-      const report = JSON.parse((await this.ask('admin', `/api/v1/admin/quota/scans/${id}`)).text);
+      const report = await this.admin(`/admin/quota/scans/${id}`);
       if (!['waiting', 'running'].includes(report.state)) return report;
       await delay(20);
     }
@@ -217,13 +215,7 @@ export class Server {
   }
 
   async installHooks(...options: readonly string[]): Promise<void> {
-    const { code, stdout, stderr } = await this.softquota([
-      'hooks',
-      'install',
-      ...options,
-      join(this.folder, 'git'),
-    ]);
-    if (code !== 0) throw new Error(`hooks install: ${code}\n${stdout}${stderr}`);
+    await this.done(['hooks', 'install', ...options, join(this.folder, 'git')]);
   }
 
   /** Makes a bare repository; gives its path. */
@@ -241,8 +233,7 @@ export class Server {
   async filled(name: string, bytes: number): Promise<Clone> {
     const clone = await Clone.of(this, this.path(name));
     await clone.commit(bytes);
-    const { code, stderr } = await clone.push();
-    if (code !== 0) throw new Error(stderr);
+    await clone.git('push', '-q', 'origin', 'main');
     await this.usageIs(name.split('/')[0] ?? '', used => used > bytes);
     return clone;
   }
