@@ -21,8 +21,7 @@ const bigBytes = isLong ? 100_000_000 : 10_000_000;
 
 /** Writes the folder that goes before git's own programs; gives its path. */
 async function programsOf(server: Server): Promise<string> {
-  const { code, stderr } = await server.softquota(['hooks', 'install', '--programs', server.folder]);
-  if (code !== 0) throw new Error(stderr);
+  await server.done(['hooks', 'install', '--programs', server.folder]);
   return join(server.folder, 'receive-pack');
 }
 
@@ -42,7 +41,8 @@ async function overTheLimit(t: Test) {
   await clone.commit(3_000_000);
   await clone.git('branch', 'old');
   await clone.git('push', '-q', 'origin', 'main', 'old');
-  await server.usageIs('alice', bytes => bytes > 3_000_000);
+  // A walk during the push counts beside it.
+  await server.usageIs('alice', bytes => bytes > 3_000_000 && bytes < 4_000_000);
   const { bavail, bsize } = await statfs(git);
   await writeFile(join(git, 'ballast'), Buffer.alloc(bavail * bsize - 1_000_000));
   const after = await statfs(git);
@@ -118,13 +118,10 @@ t.test('softquota receive-pack is the same, started by hand', async t => {
   t.match(await clone.push([command, 'main']), { code: 0, said: '' });
 
   for (const config of [[], ['--config', '/no/such/app.ini']]) {
-    for (const args of [
-      [...config, '--stateless-rpc', '/nonexistent'],
-      ['--stateless-rpc', ...config, '/nonexistent'],
-    ]) {
-      const nowhere = await server.softquota(['receive-pack', ...args]);
-      t.equal(nowhere.code, 128);
-      t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
-    }
+    const args = ['receive-pack', '--stateless-rpc', ...config, '/nonexistent'];
+    t.match(await server.softquota(args), {
+      code: 128,
+      stderr: /^fatal: '\/nonexistent' does not appear to be a git repository/,
+    });
   }
 });

@@ -21,8 +21,8 @@ const ruleSchema = z.object({ limit: z.number() });
 const units = z.object({ units: z.array(z.object({ name: z.string(), bytes: z.number() })) });
 
 async function bytesOfUnits(server: Server, owner: string): Promise<Record<string, number>> {
-  const { text } = await server.ask('admin', `/api/v1/admin/quota/usage/${owner}`);
-  return Object.fromEntries(units.parse(JSON.parse(text)).units.map(({ name, bytes }) => [name, bytes]));
+  const report = units.parse(await server.admin(`/admin/quota/usage/${owner}`));
+  return Object.fromEntries(report.units.map(({ name, bytes }) => [name, bytes]));
 }
 
 t.test(`killed ${kills} times while it measures, the daemon starts again and knows the disk`, async t => {
