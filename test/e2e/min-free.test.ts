@@ -83,11 +83,10 @@ t.test('what grows is refused with that reason, and all else passes', async t =>
   t.match(JSON.parse(ready.text), { notes: [/The disk is nearly full/] });
   const doctor = await server.softquota('doctor --json');
   t.match(doctor.stdout, /"disk_full"/);
-  const { disks } = JSON.parse((await server.ask('admin', '/api/v1/admin/quota/overview')).text);
+  const { disks } = await server.admin('/admin/quota/overview');
   t.match(disks, [{ state: 'full' }]);
   const events = await until(async () => {
-    const { text } = await server.ask('admin', '/api/v1/admin/quota/events?kind=refusal');
-    const told = JSON.parse(text);
+    const told = await server.admin('/admin/quota/events?kind=refusal');
     return told.length === 0 ? null : told;
   });
   t.match(events, [{ full_disk: true, limit: null }]);

@@ -19,8 +19,8 @@ interface Told {
 }
 
 /** Events of this host, newest first. */
-async function eventsOf(server: Server): Promise<readonly Told[]> {
-  return JSON.parse((await server.ask('admin', '/api/v1/admin/quota/events?limit=1000')).text);
+function eventsOf(server: Server): Promise<readonly Told[]> {
+  return server.admin('/admin/quota/events?limit=1000');
 }
 
 /** Resolves once this host tells so many events; a refusal counts as often as it was given. */
