@@ -1,9 +1,9 @@
 /**
  * Things that move and go on counting: objects and owners behind symbolic links to a second disk, and
- * repositories that a server renames without a word.
+ * repositories that a server removes, forks and renames without a word.
  */
 
-import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { until } from './ask.ts';
@@ -113,4 +113,26 @@ t.test('a repository that has another name or owner is known by the first push t
     code: 1,
     said: /Quota exceeded: carol uses 1\.\d+ MB of 1 MB/,
   });
+});
+
+t.test('usage follows deletions, forks and renames without a sweep', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const bare = server.path('alice/app');
+  const clone = await Clone.of(server, bare);
+  await clone.commit(500_000);
+  await clone.push();
+  const used = await counted(bare);
+  await server.usageIs('alice', bytes => bytes === used);
+
+  await cp(bare, server.path('bob/fork'), { recursive: true });
+  await server.usageIs('bob', bytes => bytes > 500_000);
+  await rename(dirname(server.path('bob/fork')), dirname(server.path('robert/fork')));
+  await server.usageIs('robert', bytes => bytes > 500_000);
+  await server.usageIs('bob', bytes => bytes === 0);
+  t.equal(await server.usage('alice'), used);
+
+  await rm(bare, { recursive: true });
+  await server.usageIs('alice', bytes => bytes === 0);
+  const sweeps = JSON.parse((await server.ask('admin', '/api/v1/admin/quota/scans')).text);
+  t.equal(sweeps.length, 1, 'only the one at the start');
 });

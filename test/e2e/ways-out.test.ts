@@ -43,6 +43,10 @@ const ways: readonly Way[] = [
       'git filter-repo --force --strip-blobs-bigger-than 100K && git remote add origin "$URL" && git push --mirror --force origin',
   },
   {
+    name: 'git filter-repo --strip-blobs-with-ids',
+    script: `git rev-parse HEAD~1:large.bin >../ids-$$ && git filter-repo --force --strip-blobs-with-ids ../ids-$$ && ${after}`,
+  },
+  {
     name: 'git filter-branch --index-filter (Bitbucket: reduce repository size)',
     script: `${filterBranch} --index-filter 'git rm -q --cached --ignore-unmatch large.bin' --tag-name-filter cat -- --all && git for-each-ref --format='delete %(refname)' refs/original | git update-ref --stdin && ${forced}`,
   },
@@ -50,6 +54,15 @@ const ways: readonly Way[] = [
     name: 'git rebase --interactive, the commit dropped (git-rebase)',
     script:
       'GIT_SEQUENCE_EDITOR="sed -i \'/large/d\'" git rebase -i HEAD~3 && git push --force origin main :topic :v1',
+  },
+  {
+    name: 'git rebase --interactive, commits squashed into one that removes the file',
+    script:
+      "git rm -q large.bin && git commit -q -m 'no large.bin' && GIT_SEQUENCE_EDITOR=\"sed -i '2,\\$s/^pick/fixup/'\" git rebase -i HEAD~4 && git push --force-with-lease=main origin main :topic :v1",
+  },
+  {
+    name: 'git rebase --onto',
+    script: 'git rebase -q --onto HEAD~2 HEAD~1 && git push --force origin main :topic :v1',
   },
   {
     name: 'git commit --amend without the file (GitHub: a file of the most recent commit)',
@@ -61,9 +74,23 @@ const ways: readonly Way[] = [
     script: 'git reset -q --hard HEAD~2 && git push --force origin main && git push origin --delete topic v1',
   },
   {
+    name: 'git merge --squash onto what was before',
+    script:
+      'git branch old && git reset -q --hard HEAD~2 && git merge -q --squash old && git rm -q -f large.bin && git commit -q -m squashed && git push --force origin main :topic :v1',
+  },
+  {
     name: 'an orphan branch that begins anew with the present state',
     script:
       'git rm -q large.bin && git checkout -q --orphan fresh && git commit -q -m fresh && git push --force origin fresh:main :topic :v1',
+  },
+  {
+    name: 'git fast-export and fast-import without the file',
+    script:
+      'git init -q ../fresh-$$ && git fast-export main -- keep small last | git -C ../fresh-$$ fast-import --quiet && git -C ../fresh-$$ push --force "$URL" main :topic :v1',
+  },
+  {
+    name: 'git replace --graft and filter-repo, a shorter history',
+    script: `git tag -d v1 && git branch -q -D topic && git replace --graft HEAD && git rm -q large.bin && git commit -q -m gone && git filter-repo --force --path large.bin --invert-paths && git remote add origin "$URL" && git push --force --prune origin 'refs/heads/*:refs/heads/*' 'refs/tags/*:refs/tags/*'`,
   },
   {
     name: 'git subtree split',

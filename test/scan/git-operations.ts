@@ -136,6 +136,10 @@ export const operations: Readonly<Record<string, Operation>> = {
     git('fetch', '-q', other, '+main:from-other');
     gitIn(other, 'status');
   }),
+  'fetch of a pack': bySignature(({ other, git, commit }) => {
+    commit(manyObjects, other);
+    git('fetch', '-q', other, '+main:from-other');
+  }),
   'fetch that brings nothing new, and looks whether there is something to maintain': bySignature(
     ({ other, git }) => git('fetch', '-q', other, 'main', 'HEAD'),
   ),
@@ -177,6 +181,18 @@ export const operations: Readonly<Record<string, Operation>> = {
   'update-ref: one that moves': bySignature(({ git }) =>
     git('update-ref', 'refs/heads/new', 'refs/heads/main~1'),
   ),
+  'update-ref: a deep one that moves': bySignature(
+    ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main~1'),
+    ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main'),
+  ),
+  'update-ref: one that goes': bySignature(({ git }) => git('update-ref', '-d', 'refs/heads/new')),
+  'symbolic-ref': bySignature(({ git }) => git('symbolic-ref', 'HEAD', 'refs/heads/other')),
+  'branch -m': bySignature(
+    ({ git }) => git('branch', '-m', 'one', 'two'),
+    ({ git }) => git('branch', 'one', 'main'),
+  ),
+  'notes add': bySignature(({ git }) => git('notes', 'add', '-m', 'a note', 'main')),
+  replace: bySignature(({ git }) => git('replace', 'main', 'main~1')),
   'pack-refs': bySignature(({ git }) => git('pack-refs', '--all')),
   'an entry of a reflog, with its ref': bySignature(
     ({ git }) => git('update-ref', 'refs/heads/logged', 'main~1'),
@@ -188,8 +204,14 @@ export const operations: Readonly<Record<string, Operation>> = {
   'an entry that is only appended to a reflog': byVerify(({ path }) =>
     appendFileSync(path('logs/refs/heads/logged'), 'one more line\n'),
   ),
+  'reflog expire': bySignature(({ git }) => git('reflog', 'expire', '--expire=now', '--all')),
   'repack of what is loose': bySignature(({ git }) => git('repack', '-d', '-q')),
   'repack of all': bySignature(({ git }) => git('repack', '-a', '-d', '-q'), push),
+  'repack that loosens what nothing refers to': bySignature(
+    ({ git }) => git('repack', '-A', '-d', '-q', '--unpack-unreachable=1.year.ago'),
+    ({ git }) => git('update-ref', '-d', 'refs/heads/from-other'),
+  ),
+  'repack with a bitmap': bySignature(({ git }) => git('repack', '-a', '-d', '-b', '-q')),
   'prune-packed': bySignature(
     ({ git }) => git('prune-packed', '-q'),
     ground => {
@@ -200,8 +222,20 @@ export const operations: Readonly<Record<string, Operation>> = {
     },
   ),
   'multi-pack-index write': bySignature(({ git }) => git('multi-pack-index', 'write')),
+  'multi-pack-index repack': bySignature(
+    ({ git }) => git('multi-pack-index', 'repack', '--batch-size=0'),
+    ground => {
+      ground.commit(manyObjects);
+      ground.gitIn(ground.work, 'push', '-q', 'origin', 'HEAD:main');
+      ground.git('multi-pack-index', 'write');
+    },
+  ),
   'commit-graph write': bySignature(({ git }) => git('commit-graph', 'write', '--reachable')),
   gc: bySignature(({ git }) => git('gc', '-q'), push),
+  'gc of all that nothing refers to': bySignature(
+    ({ git }) => git('gc', '-q', '--prune=now'),
+    makeUnreachableAnywhere,
+  ),
   'gc --auto that has nothing to do': unchanged(({ git }) => git('gc', '--auto', '-q')),
   'maintenance run': bySignature(
     ({ git }) => git('maintenance', 'run', '--task=loose-objects', '--task=incremental-repack', '--quiet'),
@@ -210,6 +244,20 @@ export const operations: Readonly<Record<string, Operation>> = {
   'update-server-info': bySignature(({ git }) => git('update-server-info'), push),
   'worktree add': bySignature(({ git, work }) =>
     git('worktree', 'add', '-q', '-b', 'tree', join(work, '../tree'), 'main'),
+  ),
+  'commit in a worktree': bySignature(({ work, commit }) => commit(1, join(work, '../tree'))),
+  'worktree remove': bySignature(({ git, work }) =>
+    git('worktree', 'remove', '--force', join(work, '../tree')),
+  ),
+  'bundle create': unchanged(({ git, work }) =>
+    git('bundle', 'create', '-q', join(work, '../bundle'), 'main'),
+  ),
+  'bundle unbundle': bySignature(
+    ({ git, work }) => git('bundle', 'unbundle', join(work, '../new-bundle')),
+    ({ commit, work, gitIn }) => {
+      commit(3);
+      gitIn(work, 'bundle', 'create', '-q', join(work, '../new-bundle'), 'HEAD');
+    },
   ),
   'index-pack --stdin': bySignature(
     ({ repository, work }) => {
@@ -228,8 +276,12 @@ export const operations: Readonly<Record<string, Operation>> = {
   'new objects of an alternate': unchanged(({ commit, other }) => commit(2, other)),
   'git config': bySignature(({ git }) => git('config', 'receive.denyDeletes', 'false')),
   'config, written in place': byVerify(({ path }) => appendFileSync(path('config'), '# edited\n')),
+  'description, written in place': byVerify(({ path }) =>
+    writeFileSync(path('description'), 'a repository of some length\n'),
+  ),
   'a new hook': byVerify(({ path }) => fillAnew(path('hooks/post-update'), 20)),
   'a new file in info': byVerify(({ path }) => fillAnew(path('info/attributes'), 30)),
+  'a hook, written in place': byVerify(({ path }) => appendFileSync(path('hooks/post-update'), '# edited\n')),
   'an LFS upload': bySignature(({ path, git }) => {
     fill(path('lfs/tmp/upload'), 3000);
     mkdirSync(path('lfs/objects/ab/cd'), { recursive: true });
@@ -244,3 +296,10 @@ export const operations: Readonly<Record<string, Operation>> = {
     appendFileSync(path('lfs/tmp/partial'), 'x'.repeat(1000)),
   ),
 };
+
+/** Objects that nothing refers to, in a pack and loose. */
+function makeUnreachableAnywhere(ground: Ground): void {
+  makeUnreachable(ground);
+  ground.git('update-ref', '-d', 'refs/notes/commits');
+  ground.git('reflog', 'expire', '--expire=now', '--all');
+}
