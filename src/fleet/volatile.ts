@@ -14,18 +14,13 @@ import {
   placeIn,
   type SharedStore,
   type VolatileChange,
+  type VolatileWrite,
 } from '../store/index.ts';
 import { inSlices, parts } from '../turns.ts';
 
 interface VolatileDocumentsOptions {
   readonly documents: Pick<Documents, 'applyVolatile' | 'volatileOf' | 'volatileRecords'>;
-  readonly store: Pick<SharedStore, 'volatile' | 'volatileNamesAfter' | 'writeVolatile'>;
-}
-
-/** A write of a document; without a record, its deletion. */
-interface Write {
-  readonly names: DocumentNames;
-  readonly record: DocumentRecord | null;
+  readonly store: Pick<SharedStore, 'volatile' | 'volatileAfter' | 'writeVolatile'>;
 }
 
 /** Milliseconds between two writes, so that they are few even if many documents change. */
@@ -41,9 +36,9 @@ const mostRecent = 20_000;
 
 export class VolatileDocuments {
   readonly #options: VolatileDocumentsOptions;
-  #waiting = new Map<string, Write>();
+  #waiting = new Map<string, VolatileWrite>();
   /** The documents of the write under way: until it has ended, no earlier answer replaces them. */
-  #underWay: ReadonlyMap<string, Write> = new Map();
+  #underWay: ReadonlyMap<string, VolatileWrite> = new Map();
   /** The write that will take the waiting documents; null: none wait. */
   #next: Promise<void> | null = null;
   #lastWrite: Promise<unknown> = Promise.resolve();
@@ -59,8 +54,8 @@ export class VolatileDocuments {
 
   /** Writes documents; resolves once they are in the shared store. Rejects with `store_away`. */
   write({ documents = [], goneDocuments = [] }: VolatileChange): Promise<void> {
-    for (const { kind, key } of goneDocuments) this.#add({ kind, key }, null);
-    for (const document of documents) this.#add(document, document);
+    const gone = goneDocuments.map(({ kind, key }) => ({ kind, key, text: null }));
+    for (const one of [...gone, ...documents]) this.#waiting.set(nameOf(one), one);
     this.#next ??= this.#lastWrite.then(() => this.#writeWaiting());
     return this.#next;
   }
@@ -75,23 +70,15 @@ export class VolatileDocuments {
     if (place === this.#place && !this.#isLost) return;
     const [known, now] = [placeIn(this.#place ?? ''), placeIn(place ?? '')];
     const goesOn = known !== null && known.epoch === now?.epoch && known.number < now.number && !this.#isLost;
-    const names = goesOn ? await this.#options.store.volatileNamesAfter(known.number) : null;
+    const asked = performance.now();
+    const writes = goesOn ? await this.#options.store.volatileAfter(known.number) : null;
     // A new epoch is drawn only in an empty store: the documents of the old one are lost, not deleted.
     const wasEmptied = now !== null && known !== null && known.epoch !== now.epoch;
     // An older copy of the store has taken its place.
     const isOlder = now !== null && known?.epoch === now.epoch && known.number > now.number;
-    if (names === null) await this.#readAll(place, { hasLost: wasEmptied || isOlder, isOlder });
-    else await this.#read(names);
+    if (writes === null) await this.#readAll(place, { hasLost: wasEmptied || isOlder, isOlder });
+    else await this.#apply(writes, asked);
     this.#place = place;
-  }
-
-  async #read(names: readonly DocumentNames[]): Promise<void> {
-    const asked = performance.now();
-    const found = new Map((await this.#options.store.volatile(names)).map(one => [nameOf(one), one]));
-    await this.#apply(
-      names.map(one => ({ names: one, record: found.get(nameOf(one)) ?? null })),
-      asked,
-    );
   }
 
   /**
@@ -107,25 +94,20 @@ export class VolatileDocuments {
     const asked = performance.now();
     const known = new Map<string, DocumentRecord>();
     await inSlices(documents.volatileRecords(), record => known.set(nameOf(record), record));
-    const found = place === null ? [] : await store.volatile(null);
-    const changed: Write[] = [];
+    const found = place === null ? [] : await store.volatile();
+    const changed: VolatileWrite[] = [];
     await inSlices(found, record => {
       const text = known.get(nameOf(record))?.text;
       if (isOlder && text !== undefined && text !== record.text) return;
-      if (text !== record.text) changed.push({ names: record, record });
+      if (text !== record.text) changed.push(record);
       known.delete(nameOf(record));
     });
     const keepsMissing = place === null || hasLost;
-    await inSlices(keepsMissing ? [] : known.values(), names => changed.push({ names, record: null }));
+    await inSlices(keepsMissing ? [] : known.values(), gone => changed.push({ ...gone, text: null }));
     for (const some of keepsMissing ? parts([...known.values()], mostAtOnce) : []) {
       await this.#writeAgain({ documents: some });
     }
     await this.#apply(changed, asked);
-  }
-
-  #add({ kind, key }: DocumentNames, record: DocumentRecord | null): void {
-    const names = { kind, key };
-    this.#waiting.set(nameOf(names), { names, record });
   }
 
   async #writeWaiting(): Promise<void> {
@@ -137,7 +119,7 @@ export class VolatileDocuments {
     return writing;
   }
 
-  async #write(batch: readonly Write[]): Promise<void> {
+  async #write(batch: readonly VolatileWrite[]): Promise<void> {
     try {
       for (const some of parts(batch, mostAtOnce)) {
         await this.#options.store.writeVolatile(changeOf(some)).finally(() => this.#remember(some));
@@ -148,9 +130,10 @@ export class VolatileDocuments {
   }
 
   /** Remembers these writes, the latest at the end, and forgets old ones. */
-  #remember(batch: readonly Write[]): void {
+  #remember(batch: readonly VolatileWrite[]): void {
     const now = performance.now();
-    for (const { names } of batch) {
+    for (const { kind, key } of batch) {
+      const names = { kind, key };
       this.#recent.delete(nameOf(names));
       this.#recent.set(nameOf(names), { names, at: now });
     }
@@ -180,9 +163,9 @@ export class VolatileDocuments {
   }
 
   /** Applies writes of other hosts, some at a time, but none that is older than one of this host. */
-  async #apply(writes: readonly Write[], asked: number): Promise<void> {
+  async #apply(writes: readonly VolatileWrite[], asked: number): Promise<void> {
     for (const some of parts(writes, mostApplied)) {
-      const newer = some.filter(({ names }) => !this.#isOlder(names, asked));
+      const newer = some.filter(write => !this.#isOlder(write, asked));
       if (newer.length > 0) this.#options.documents.applyVolatile(changeOf(newer));
       await nextTurn();
     }
@@ -196,12 +179,10 @@ export class VolatileDocuments {
   }
 }
 
-function changeOf(writes: readonly Write[]): VolatileChange {
+function changeOf(writes: readonly VolatileWrite[]): VolatileChange {
   return {
-    documents: writes.flatMap(({ record }) => record ?? []),
-    goneDocuments: writes.flatMap(({ names: { kind, key }, record }) =>
-      record === null ? { kind, key } : [],
-    ),
+    documents: writes.flatMap(({ kind, key, text }) => (text === null ? [] : { kind, key, text })),
+    goneDocuments: writes.flatMap(({ kind, key, text }) => (text === null ? { kind, key } : [])),
   };
 }
 

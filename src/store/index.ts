@@ -40,6 +40,7 @@ export type {
   TellUsage,
   ToldShare,
   VolatileChange,
+  VolatileWrite,
 } from './shared.ts';
 export { documentShape, ownerShape, placeIn, whole } from './shared.ts';
 export { openStore } from './sqlite/store.ts';

@@ -66,6 +66,11 @@ export type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
 /** Changes of volatile documents, of which the last write wins. */
 export type VolatileChange = Pick<RecordChanges, 'documents' | 'goneDocuments'>;
 
+/** A write of a volatile document; text null: its deletion. */
+export interface VolatileWrite extends DocumentNames {
+  readonly text: string | null;
+}
+
 /** A change of policy, with its events. */
 export type PolicyChange = Pick<
   RecordChanges,
@@ -185,14 +190,6 @@ export interface TellUsage {
  * with owners who may not be on record.
  */
 export type ToldShare = readonly [ownerKey: string, share: ShareRecord | null, ownerName?: string];
-
-/** Usage that a host reported after a number. */
-export interface UsageChanges {
-  /** Number of the last of these changes. */
-  readonly number: number;
-  readonly shares: readonly ToldShare[];
-  readonly isMore: boolean;
-}
 
 /** Gets the messages of a shared store, as far as they arrive. */
 export interface Listener {

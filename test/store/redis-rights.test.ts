@@ -83,8 +83,8 @@ t.test('who measures only needs no right to change the policy', async t => {
   await measuring.forgetHost('one');
   await measuring.advice();
   await administering.writeVolatile({ documents: [{ kind: 'session', key: 'a', text: '{}' }] });
-  t.equal((await measuring.volatile(null)).length, 1);
-  t.equal((await measuring.volatileNamesAfter(0))?.length, 1);
+  t.equal((await measuring.volatile()).length, 1);
+  t.equal((await measuring.volatileAfter(0))?.length, 1);
   for (const name of ['commit', 'replace', 'writeVolatile']) {
     await t.rejects(questions[name]?.(measuring) ?? Promise.resolve(), { code: 'store_refused' }, name);
   }

@@ -201,7 +201,7 @@ function policyContract(t: Test, newPlace: () => SharedPlace): void {
 }
 
 function volatileContract(t: Test, newPlace: () => SharedPlace): void {
-  t.test('volatile documents have no version: the last writer wins, and what changed is named', async t => {
+  t.test('volatile documents have no version: the last writer wins, and what changed is told', async t => {
     const place = newPlace();
     const [store, other] = [await opened(t, place), await opened(t, place, { writer: 'other' })];
     await store.replace({ owners: [], documents: [] }, null, [position(1)], []);
@@ -213,18 +213,18 @@ function volatileContract(t: Test, newPlace: () => SharedPlace): void {
     const { position: at, volatile } = await store.state();
     t.strictSame(at, position(1));
     t.match(volatile, /^\w+ 3$/);
-    t.strictSame(await other.volatile(null), [session('a', '{"later":1}')]);
-    t.strictSame(await other.volatile([session('b'), session('a')]), [session('a', '{"later":1}')]);
-    const named = async (number: number) => (await other.volatileNamesAfter(number))?.map(({ key }) => key);
-    t.strictSame(await named(0), ['a', odd]);
-    t.strictSame([await named(2), await named(3)], [[odd], []]);
+    t.strictSame(await other.volatile(), [session('a', '{"later":1}')]);
+    const gone = { kind: 'session', key: odd, text: null };
+    t.strictSame(await other.volatileAfter(0), [session('a', '{"later":1}'), gone]);
+    t.strictSame(await other.volatileAfter(2), [gone]);
+    t.strictSame(await other.volatileAfter(3), []);
     await store.writeVolatile({ goneDocuments: [{ kind: 'session', key: 'a' }] });
-    t.strictSame(await other.volatile(null), [], 'none are left, which is not that there never were any');
+    t.strictSame(await other.volatile(), [], 'none are left, which is not that there never were any');
     t.match((await store.state()).volatile, /4$/);
     const many = Array.from({ length: 1500 }, (_, number) => session(`${number}`));
     await store.writeVolatile({ documents: many });
-    t.equal(await named(4), undefined, 'too many to be named');
-    t.equal((await other.volatile(null)).length, many.length);
+    t.equal(await other.volatileAfter(4), null, 'too many to be read one by one');
+    t.equal((await other.volatile()).length, many.length);
   });
 }
 

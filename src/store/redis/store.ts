@@ -20,7 +20,7 @@ import {
   usageOnHost,
   usageTexts,
 } from './usage.ts';
-import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
+import { readVolatile, volatileAfter, writeVolatile } from './volatile.ts';
 
 /** Limit of waiting writes: more are a sign that nobody waits for the answers. */
 const mostWaiting = 2000;
@@ -70,7 +70,7 @@ function storeOn(context: RedisContext, follower: Follower) {
     replace: inTurn(replace),
     writeVolatile: on(writeVolatile),
     volatile: on(readVolatile),
-    volatileNamesAfter: on(volatileNamesAfter),
+    volatileAfter: on(volatileAfter),
     tellUsage: on(tellUsage),
     usage: on(usageOnHost),
     usageTexts: on(usageTexts),

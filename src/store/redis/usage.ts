@@ -10,14 +10,12 @@ import { isLeaf } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
 import type { LargeUnit } from '../record-store.ts';
 import { usageIn } from '../share.ts';
-import { type TellUsage, type ToldShare, type UsageChanges, whole } from '../shared.ts';
-import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
+import { type TellUsage, type ToldShare, whole } from '../shared.ts';
+import { expectTypes, fenced, pipeline, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { decodeFieldName, fieldName, parseStored, textIn } from './keys.ts';
+import { fieldsAfter, numberChanges } from './numbered.ts';
 import { scanFields } from './policy.ts';
-
-/** Owners whose changes are read at a time; one write has fewer. */
-const pageSize = 1000;
 
 /** Position of a host that was forgotten. */
 const forgotten = 'forgotten';
@@ -25,6 +23,7 @@ const forgotten = 'forgotten';
 /** KEYS: fences, usage, the host's usage, its changes, its largest units. */
 const writeScript = script(
   fenced,
+  numberChanges,
   expectTypes('hash', 'hash', 'hash', 'zset', 'hash'),
   `
 local news, host, from, to = word(), word(), word(), word()
@@ -39,8 +38,7 @@ drop(KEYS[5], gone)
 if to == '' then return {'kept'} end
 local number = string.match(to, '%d+$')
 if number == '0' then redis.call('UNLINK', KEYS[4]) end
-for place = usage[1], usage[2], 2 do redis.call('ZADD', KEYS[4], number, ARGV[place]) end
-for place = gone[1], gone[2] do redis.call('ZADD', KEYS[4], number, ARGV[place]) end
+number_changes(KEYS[4], number, gone, usage)
 redis.call('HSET', KEYS[2], host, to)
 redis.pcall('PUBLISH', news, 'usage')
 return {'kept'}`,
@@ -79,7 +77,7 @@ export async function* usageOnHost(
   host: string,
 ): AsyncGenerator<readonly ToldShare[]> {
   for await (const page of scanFields(context, context.keys.usageOf(host))) {
-    yield page.map(([name, value]) => toldAt(context, host, name, value.toString()));
+    yield page.map(([name, value]) => toldAt(context, host, name, value));
   }
 }
 
@@ -96,28 +94,19 @@ export async function* usageTexts(
   }
 }
 
-export async function usageAfter(context: RedisContext, host: string, number: number): Promise<UsageChanges> {
-  const { connection, keys } = context;
-  const found = await connection.run(client =>
-    client.zrangebyscore(keys.usageChanges(host), `(${number}`, '+inf', 'WITHSCORES', 'LIMIT', 0, pageSize),
-  );
-  const all = pairs(found);
-  const isMore = all.length === pageSize;
-  const last = all.at(-1)?.[1];
-  // The page may have only a part of its last write.
-  const told = isMore ? all.filter(([, number]) => number !== last) : all;
-  const names = told.map(([name]) => name);
-  const values =
-    names.length === 0 ? [] : await connection.run(client => client.hmget(keys.usageOf(host), ...names));
-  const shares = names.map((name, at) => toldAt(context, host, name, values[at] ?? null));
-  return { number: Number(told.at(-1)?.[1] ?? number), shares, isMore };
+/** Reads the usage that a host reported after a number, some owners at a time. */
+export async function usageAfter(context: RedisContext, host: string, number: number) {
+  const { usageOf, usageChanges } = context.keys;
+  const numbered = { hash: usageOf(host), changes: usageChanges(host) };
+  const { fields, ...page } = await fieldsAfter(context, numbered, number);
+  return { ...page, shares: fields.map(([name, value]) => toldAt(context, host, name, value)) };
 }
 
-function toldAt({ connection, keys }: RedisContext, host: string, field: string, value: string | null) {
+function toldAt({ connection, keys }: RedisContext, host: string, field: string, value: Buffer | null) {
   return parseStored(connection.where, keys.usageOf(host), field, (): ToldShare => {
     const ownerKey = decodeFieldName(field);
     if (value === null) return [ownerKey, null];
-    const { text, name } = withoutName(value);
+    const { text, name } = withoutName(value.toString());
     const share = usageIn(ownerKey, host, text);
     return name === undefined ? [ownerKey, share] : [ownerKey, share, name];
   });
