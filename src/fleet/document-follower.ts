@@ -279,7 +279,20 @@ export class DocumentFollower {
    * `store_away` and `store_refused`.
    */
   async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
-    return (await this.#enroll(this.#unsure)) ? null : this.#commit(change, basis, mark);
+    await this.#enroll(this.#unsure);
+    return this.#commit(change, basis, mark);
+  }
+
+  /** Commits a change. Null: another change came first, or the store has other owners than it assumes. */
+  async #commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
+    const { documents, store } = this.#options;
+    // A change upon a store that was not read yet could take the place of changes that it has lost.
+    if (documents.position !== basis || this.#server === undefined) return null;
+    const { owners = [], goneOwners = [] } = change;
+    const position = await store.commit(change, basis, mark, this.#server);
+    if (position !== null) this.#trust(owners);
+    else for (const key of [...goneOwners, ...owners.map(owner => owner.key)]) this.#unsure.add(key);
+    return position;
   }
 
   /** Returns the name of an owner whom the store may lack. */
@@ -300,45 +313,26 @@ export class DocumentFollower {
     }
   }
 
-  /** Puts owners on record, as they are known after each sync. Returns false if all were on record. */
-  async #enroll(ownerKeys: Iterable<string>): Promise<boolean> {
-    const { documents, sync } = this.#options;
-    let hasChanged = false;
-    for (let tries = 0; tries < mostTries && this.divergence === null; tries += 1) {
-      const mark = documents.position?.mark;
-      const server = this.#server;
-      const lacking = await this.#lackingOf(ownerKeys);
+  /** Puts owners on record, as they are known after each sync. */
+  async #enroll(ownerKeys: Iterable<string>): Promise<void> {
+    const { documents, store, sync } = this.#options;
+    for (let tries = 0; tries < mostTries && this.divergence === null; ) {
       // Waits even if there are none: hosts that know changes which the store has lost come first.
       await this.#settled();
-      if (this.#server !== server) continue;
-      if (lacking?.length === 0) break;
-      hasChanged = true;
-      if (lacking !== null && documents.position !== null) {
-        await this.#commit({ owners: lacking }, documents.position, newMark());
-      }
-      await sync();
-      if (documents.position?.mark !== mark) tries = -1;
-    }
-    return hasChanged;
-  }
-
-  /** Finds some owners among these whom the store lacks; null: the store has to be read again. */
-  async #lackingOf(ownerKeys: Iterable<string>): Promise<readonly OwnerRecord[] | null> {
-    const { documents, store } = this.#options;
-    const { position } = documents;
-    if (position === null || this.#server === undefined) return [];
-    for (;;) {
+      const { position } = documents;
+      const server = this.#server;
       const owners = this.#unsureOf(ownerKeys);
-      if (owners.length === 0) return [];
+      if (owners.length === 0 || position === null || server === undefined) return;
       const { mark, lacking, others } = await store.compareOwners(owners);
-      if (mark !== position.mark || documents.position !== position) return null;
-      if (others.length > 0) {
-        documents.applyOwners(others);
-        return null;
+      const isSame = mark === position.mark && documents.position === position && this.#server === server;
+      if (isSame && lacking.length + others.length === 0) {
+        this.#trust(owners);
+        continue;
       }
-      const lacked = new Set(lacking.map(({ key }) => key));
-      this.#trust(owners.filter(({ key }) => !lacked.has(key)));
-      if (lacking.length > 0) return lacking.slice(0, mostEnrolled);
+      if (isSame && others.length > 0) documents.applyOwners(others);
+      else if (isSame) await this.#commit({ owners: lacking.slice(0, mostEnrolled) }, position, newMark());
+      await sync();
+      tries = documents.position?.mark === position.mark ? tries + 1 : 0;
     }
   }
 
@@ -353,18 +347,6 @@ export class DocumentFollower {
       if (found.length === mostRead) break;
     }
     return found;
-  }
-
-  /** Commits a change. Null: another change came first, or the store has other owners than it assumes. */
-  async #commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
-    const { documents, store } = this.#options;
-    // A change upon a store that was not read yet could take the place of changes that it has lost.
-    if (documents.position !== basis || this.#server === undefined) return null;
-    const { owners = [], goneOwners = [] } = change;
-    const position = await store.commit(change, basis, mark, this.#server ?? null);
-    if (position !== null) this.#trust(owners);
-    else for (const key of [...goneOwners, ...owners.map(owner => owner.key)]) this.#unsure.add(key);
-    return position;
   }
 
   /** Sets the policy after a divergence. Rejects with `conflict` and `store_away`. */
