@@ -2,8 +2,10 @@
 
 import { randomInt } from 'node:crypto';
 import { ownerKey } from '../quota/index.ts';
-import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
 
+/** Number of random bits of an owner's id, so that hosts need not agree on who draws one. */
+const idBits = 48;
 /** Most expected owners that are remembered. Some never come, for example after a refused report. */
 export const mostExpected = 10_000;
 
@@ -52,7 +54,7 @@ export class OwnerRegistry {
    */
   expect(name: string, since: number): OwnerRecord {
     const key = this.keyOf(name);
-    const id = randomInt(1, 2 ** ownerIdBits - 1);
+    const id = randomInt(1, 2 ** idBits - 1);
     const owner = this.#expected.get(key) ?? { key, id, name: name.normalize('NFC'), type: 'user', since };
     this.#expected.set(key, owner);
     if (this.#expected.size > mostExpected) {

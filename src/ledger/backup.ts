@@ -11,7 +11,6 @@ import { graceKind, poolGraceKind } from '../policy/index.ts';
 import { isLeaf } from '../quota/index.ts';
 import {
   type DocumentRecord,
-  documentShape,
   type EventRecord,
   eventPages,
   newGeneration,
@@ -51,6 +50,8 @@ const event = z.strictObject({
   text: z.string(),
 });
 
+const policyDocument = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
+
 const level = z.strictObject({ owner_id: whole, text: z.string() });
 
 /** Times are milliseconds since 1970; each `text` is the text in the store. */
@@ -62,9 +63,9 @@ const document = z.strictObject({
   host: z.string(),
   taken_at: whole,
   owners: z.array(ownerShape),
-  policy: z.array(documentShape),
+  policy: z.array(policyDocument),
   /** Running graces of owners and groups; absent: none. */
-  graces: z.array(documentShape.extend({ kind: z.literal(graceKinds) })).optional(),
+  graces: z.array(policyDocument.extend({ kind: z.literal(graceKinds) })).optional(),
   /** Units that programs reported, since no walk finds them. */
   reported_units: z.array(reportedUnit),
   /** Newest first. */

@@ -20,7 +20,7 @@ export type {
   Records,
   ShareRecord,
 } from './record-store.ts';
-export { eventPages, newGeneration, newMark, ownerIdBits } from './record-store.ts';
+export { eventPages, newGeneration, newMark } from './record-store.ts';
 export type { RedisSettings } from './redis/connection.ts';
 export type { SharedStore } from './redis/store.ts';
 export { usageIn, usageText } from './share.ts';
@@ -42,7 +42,7 @@ export type {
   VolatileChange,
   VolatileWrite,
 } from './shared.ts';
-export { documentShape, ownerShape, placeIn, whole } from './shared.ts';
+export { ownerShape, placeIn, whole } from './shared.ts';
 export { openStore } from './sqlite/store.ts';
 export type {
   Changes,

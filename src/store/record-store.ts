@@ -10,9 +10,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
 
-/** Number of random bits of an owner's id, so that hosts need not agree on who draws one. */
-export const ownerIdBits = 48;
-
 /** An owner; it stays when its last unit goes. */
 export interface OwnerRecord {
   /** Stays the same when the name changes; no other owner ever gets it. */

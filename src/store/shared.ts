@@ -27,8 +27,6 @@ export const ownerShape = z.strictObject({
   since: whole,
 });
 
-export const documentShape = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
-
 /** State of a shared store at this moment. */
 export interface SharedState {
   /** Null: nothing was ever stored there, or all of it is gone. */
@@ -89,14 +87,6 @@ export interface PolicySince {
   readonly versions: readonly Position[];
   /** Null: it is too much, or not known any more, so the whole policy has to be read. */
   readonly change: PolicyRecords | null;
-}
-
-export interface OwnerComparison {
-  /** The mark of the policy that was compared with; null: there is none. */
-  readonly mark: string | null;
-  readonly lacking: readonly OwnerRecord[];
-  /** Their records in the store. */
-  readonly others: readonly OwnerRecord[];
 }
 
 export interface HostRecord {
@@ -190,11 +180,3 @@ export interface TellUsage {
  * with owners who may not be on record.
  */
 export type ToldShare = readonly [ownerKey: string, share: ShareRecord | null, ownerName?: string];
-
-/** Gets the messages of a shared store, as far as they arrive. */
-export interface Listener {
-  /** Called when there may be news, or the connection is back. */
-  changed(): void;
-  /** Called with the message of a host. */
-  said(text: string): void;
-}

@@ -187,9 +187,6 @@ export interface Thinning {
   readonly dailyDays: number;
 }
 
-/** Ids of the thinned owners, ascending; empty: all owners are done. */
-export type ThinnedOwners = readonly number[];
-
 /** Rejects as `Store` does; every write is atomic. */
 export interface HistoryStore {
   /** Records the owners whose usage changed. Hours that were recorded later stay as they are. */
@@ -198,9 +195,9 @@ export interface HistoryStore {
   history(query: HistoryQuery): Promise<PastUsage>;
   /**
    * Thins a few owners. It counts days from the 25th-last recorded hour, so that a wrong clock deletes
-   * nothing.
+   * nothing. Returns their ids, ascending; none: all owners are done.
    */
-  thinHistory(thinning: Thinning): Promise<ThinnedOwners>;
+  thinHistory(thinning: Thinning): Promise<readonly number[]>;
   forgetHistory(ownerIds: readonly number[]): Promise<void>;
 }
 

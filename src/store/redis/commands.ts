@@ -12,6 +12,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ChainableCommander, Redis } from 'ioredis';
+import { SoftquotaError } from '../../errors.ts';
 import type { RedisContext } from './connection.ts';
 import { away, damaged, replyCode, strangeSchema } from './faults.ts';
 import { fieldName } from './keys.ts';
@@ -101,10 +102,10 @@ export async function pipeline(client: Redis, fill: Fill): Promise<readonly unkn
 }
 
 /** A script with its KEYS and its ARGV. */
-export type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly Word[]];
+type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly Word[]];
 
 /** The answer of a script: a word, and the values that belong to it. */
-export interface ScriptReply {
+interface ScriptReply {
   readonly is: string;
   readonly with: readonly unknown[];
 }
@@ -153,6 +154,73 @@ export async function runFenced(
   throw away(connection.where, 'another daemon writes with the name of this host at the same time');
 }
 
+/** Milliseconds to wait for replicas: a change is acknowledged or refused within 2 s. */
+const replicaMs = 1200;
+
+const outcomeUnknown =
+  'it is not known whether the change was made. It may come into force within moments; to ask for it again does no harm';
+
+/**
+ * Runs a script that changes policy, and waits for replicas if the settings ask for that.
+ *
+ * WAIT counts only writes of its own connection. So both are sent together to one server, and if the
+ * connection breaks both fail.
+ */
+export async function runReplicated(
+  { policyConnection, waitReplicas }: RedisContext,
+  ...call: ScriptCall
+): Promise<ScriptReply> {
+  const { where } = policyConnection;
+  let isSent = false;
+  const asked = policyConnection.run(async client => {
+    isSent = true;
+    if (waitReplicas === 0) return { reply: await sendScript(client, ...call), replicas: 0 };
+    const [reply, replicas] = await acknowledged(client, call, waitReplicas);
+    return { reply: replyIn(reply), replicas };
+  });
+  const { reply, replicas } = await asked.catch((error: unknown) => {
+    throw isSent ? unlessRefused(error) : error;
+  });
+  if (reply.is === 'few') {
+    throw away(
+      where,
+      `only ${Number(reply.with[0])} of ${waitReplicas} replicas (WAIT_REPLICAS) are there: nothing was changed`,
+    );
+  }
+  if (throwIfFault(where, reply).is === 'kept' && replicas < waitReplicas) {
+    throw away(
+      where,
+      `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
+        `${replicaMs / 1000} s; it may be in force all the same`,
+    );
+  }
+  return reply;
+}
+
+/** Adds to an error that the outcome is unknown, unless Redis refused the change or it was never sent. */
+function unlessRefused(error: unknown): unknown {
+  if (!(error instanceof SoftquotaError) || error.code !== 'store_away') return error;
+  const wasNotSent = error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue');
+  if (wasNotSent || replyCode(error.cause) !== null) return error;
+  return new SoftquotaError('store_away', `${error.message}; ${outcomeUnknown}`, { cause: error });
+}
+
+/**
+ * Sends the script's text, never its hash: to a server that did not know the hash, the text would be sent
+ * only after WAIT, which would then acknowledge a change that is not written yet.
+ */
+function acknowledged(
+  client: Redis,
+  [script, keys, args]: ScriptCall,
+  waitReplicas: number,
+): Promise<[unknown, number]> {
+  return Promise.all([
+    client.call('eval', [script.text, String(keys.length), ...keys, ...args]),
+    // The script's own answer says whether the change was made.
+    client.wait(waitReplicas, replicaMs).catch(() => 0),
+  ]);
+}
+
 /** Sends a script by its hash, and its text only to a server that does not know it yet. */
 export async function sendScript(client: Redis, ...[script, keys, args]: ScriptCall): Promise<ScriptReply> {
   const rest = [String(keys.length), ...keys, ...args];
@@ -164,13 +232,13 @@ export async function sendScript(client: Redis, ...[script, keys, args]: ScriptC
   }
 }
 
-export function replyIn(reply: unknown): ScriptReply {
+function replyIn(reply: unknown): ScriptReply {
   const [is, ...rest] = Array.isArray(reply) ? reply : [];
   return { is: String(is), with: rest };
 }
 
 /** Returns the reply; throws `store_refused` if other content lies in the way. */
-export function throwIfFault(where: string, reply: ScriptReply): ScriptReply {
+function throwIfFault(where: string, reply: ScriptReply): ScriptReply {
   const what = String(reply.with[0]);
   switch (reply.is) {
     case 'wrongtype':

@@ -6,19 +6,6 @@
 import { pairs } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 
-interface NumberedHash {
-  readonly hash: string;
-  readonly changes: string;
-}
-
-interface ChangedFields {
-  /** Number of the last of these changes. */
-  readonly number: number;
-  /** Value null: the field was deleted. */
-  readonly fields: readonly (readonly [name: string, value: Buffer | null])[];
-  readonly isMore: boolean;
-}
-
 /** Limit of changes that are read at a time; one write has no more. */
 const pageSize = 1000;
 
@@ -29,12 +16,15 @@ local function number_changes(changes, number, gone, new)
   for place = new[1], new[2], 2 do redis.call('ZADD', changes, number, ARGV[place]) end
 end`;
 
-/** Reads what was changed after a number, in whole writes. */
+/**
+ * Reads what was changed after a number, in whole writes. Returns the number of the last change that was read,
+ * and the changed fields, with null for those that were deleted.
+ */
 export async function fieldsAfter(
   { connection }: RedisContext,
-  { hash, changes }: NumberedHash,
+  { hash, changes }: { readonly hash: string; readonly changes: string },
   number: number,
-): Promise<ChangedFields> {
+) {
   const found = await connection.run(client =>
     client.zrangebyscore(changes, `(${number}`, '+inf', 'WITHSCORES', 'LIMIT', 0, pageSize + 1),
   );
@@ -47,7 +37,7 @@ export async function fieldsAfter(
   const values = names.length === 0 ? [] : await connection.run(client => client.hmgetBuffer(hash, ...names));
   return {
     number: Number(page.at(-1)?.[1] ?? number),
-    fields: names.map((name, at) => [name, values[at] ?? null]),
+    fields: names.map((name, at) => [name, values[at] ?? null] as const),
     isMore,
   };
 }

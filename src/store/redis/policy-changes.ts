@@ -4,26 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
-import { SoftquotaError } from '../../errors.ts';
 import { inSlices, parts } from '../../turns.ts';
 import type { Position } from '../record-store.ts';
 import type { PolicyChange, SharedPolicy } from '../shared.ts';
-import {
-  expectTypes,
-  replyIn,
-  type ScriptCall,
-  type ScriptReply,
-  script,
-  sendScript,
-  serverLua,
-  throwIfFault,
-  type Word,
-  words,
-} from './commands.ts';
+import { expectTypes, runReplicated, script, sendScript, serverLua, type Word, words } from './commands.ts';
 import type { Connection, RedisContext } from './connection.ts';
 import { eventWords, putEvents } from './events.ts';
-import { away, redisSchema, replyCode } from './faults.ts';
+import { away, redisSchema } from './faults.ts';
 import { documentFields, documentName, fieldName, ownerFields } from './keys.ts';
 
 /** Records of a policy that are sent at a time. */
@@ -34,8 +21,6 @@ const stagedMs = 60_000;
 const mostVersions = 10_000;
 /** Limit of characters for the names of one change; beyond it only the fact of a change is kept. */
 const longestNames = 16_384;
-/** Milliseconds to wait for replicas: a change is acknowledged or refused within 2 s. */
-const replicaMs = 1200;
 
 /**
  * Begins a change of policy to a position. A change that too few replicas would get is not written at all,
@@ -258,68 +243,4 @@ async function stage<T>(
     await connection.run(client => sendScript(client, stageScript, [key], args));
   }
   return fields.size;
-}
-
-const outcomeUnknown =
-  'it is not known whether the change was made. It may come into force within moments; to ask for it again does no harm';
-
-/**
- * Runs a script that changes policy, and waits for replicas if the settings ask for that.
- *
- * WAIT counts only writes of its own connection. So both are sent together to one server, and if the
- * connection breaks both fail.
- */
-async function runReplicated(
-  { policyConnection, waitReplicas }: RedisContext,
-  ...call: ScriptCall
-): Promise<ScriptReply> {
-  const { where } = policyConnection;
-  let isSent = false;
-  const asked = policyConnection.run(async client => {
-    isSent = true;
-    if (waitReplicas === 0) return { reply: await sendScript(client, ...call), replicas: 0 };
-    const [reply, replicas] = await acknowledged(client, call, waitReplicas);
-    return { reply: replyIn(reply), replicas };
-  });
-  const { reply, replicas } = await asked.catch((error: unknown) => {
-    throw isSent ? unlessRefused(error) : error;
-  });
-  if (reply.is === 'few') {
-    throw away(
-      where,
-      `only ${Number(reply.with[0])} of ${waitReplicas} replicas (WAIT_REPLICAS) are there: nothing was changed`,
-    );
-  }
-  if (throwIfFault(where, reply).is === 'kept' && replicas < waitReplicas) {
-    throw away(
-      where,
-      `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
-        `${replicaMs / 1000} s; it may be in force all the same`,
-    );
-  }
-  return reply;
-}
-
-/** Adds to an error that the outcome is unknown, unless Redis refused the change or it was never sent. */
-function unlessRefused(error: unknown): unknown {
-  if (!(error instanceof SoftquotaError) || error.code !== 'store_away') return error;
-  const wasNotSent = error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue');
-  if (wasNotSent || replyCode(error.cause) !== null) return error;
-  return new SoftquotaError('store_away', `${error.message}; ${outcomeUnknown}`, { cause: error });
-}
-
-/**
- * Sends the script's text, never its hash: to a server that did not know the hash, the text would be sent
- * only after WAIT, which would then acknowledge a change that is not written yet.
- */
-function acknowledged(
-  client: Redis,
-  [script, keys, args]: ScriptCall,
-  waitReplicas: number,
-): Promise<[unknown, number]> {
-  return Promise.all([
-    client.call('eval', [script.text, String(keys.length), ...keys, ...args]),
-    // The script's own answer says whether the change was made.
-    client.wait(waitReplicas, replicaMs).catch(() => 0),
-  ]);
 }

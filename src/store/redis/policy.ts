@@ -8,14 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { DocumentRecord, OwnerRecord, Position } from '../record-store.ts';
-import type {
-  DocumentNames,
-  OwnerComparison,
-  PolicyRead,
-  PolicyRecords,
-  PolicySince,
-  SharedState,
-} from '../shared.ts';
+import type { DocumentNames, PolicyRead, PolicyRecords, PolicySince, SharedState } from '../shared.ts';
 import { pairs, pipeline, script, sendScript, serverLua } from './commands.ts';
 import type { RedisContext } from './connection.ts';
 import { mustBeOfOurTypes } from './examine.ts';
@@ -219,6 +212,14 @@ async function tryFields(
   put(owners, ownerValues);
   const isWhole = isDeepStrictEqual(hash, after) && names.every(name => fields.has(name));
   return isWhole ? { position, markThere, versions, fields } : names;
+}
+
+interface OwnerComparison {
+  /** The mark of the policy that was compared with; null: there is none. */
+  readonly mark: string | null;
+  readonly lacking: readonly OwnerRecord[];
+  /** Their records in the store. */
+  readonly others: readonly OwnerRecord[];
 }
 
 /** Returns those of these owners whom the store lacks, and those of whom it has another record. */

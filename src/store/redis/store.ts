@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { SerialQueue } from '../../turns.ts';
-import type { Listener, ServerAdvice } from '../shared.ts';
+import type { ServerAdvice } from '../shared.ts';
 import { readAdvice } from './advice.ts';
 import { Connection, createContext, type RedisContext, type RedisSettings } from './connection.ts';
 import { readEvents, readLevels, writeEvents } from './events.ts';
@@ -105,6 +105,14 @@ function storeOn(context: RedisContext, follower: Follower) {
       policyConnection.close();
     },
   };
+}
+
+/** Gets the messages of a shared store, as far as they arrive. */
+interface Listener {
+  /** Called when there may be news, or the connection is back. */
+  changed(): void;
+  /** Called with the message of a host. */
+  said(text: string): void;
 }
 
 /** Milliseconds between two subscriptions: subscribing again detects a connection that has died silently. */

@@ -5,14 +5,7 @@
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { leaves, noUsage, type Usage } from '../../quota/index.ts';
-import type {
-  HistoryQuery,
-  HourRecord,
-  OwnerUsageRecord,
-  PastUsage,
-  ThinnedOwners,
-  Thinning,
-} from '../store.ts';
+import type { HistoryQuery, HourRecord, OwnerUsageRecord, PastUsage, Thinning } from '../store.ts';
 import { inTransaction } from './rows.ts';
 
 /** Owners thinned at a time, for which other writes wait. */
@@ -94,7 +87,7 @@ export function historian(db: DatabaseSync) {
     };
   }
 
-  function thinned({ afterOwner, nowHour, hourlyDays, dailyDays }: Thinning): ThinnedOwners {
+  function thinned({ afterOwner, nowHour, hourlyDays, dailyDays }: Thinning): readonly number[] {
     const owners = nextOwners.all({ after: afterOwner }).map(({ id }) => Number(id));
     const reckonedFrom = reckoned.get(nowHour)?.hour;
     if (typeof reckonedFrom !== 'number') return owners;
