@@ -5,7 +5,7 @@
  * version that led to the policy in force, the second is not.
  */
 
-import type { Position, ReplicatedPosition, VersionRecord } from '../store/index.ts';
+import type { Position, ReplicatedPosition } from '../store/index.ts';
 
 /**
  * Most versions that are remembered: more than there can be until hosts leave a server after its failover.
@@ -17,7 +17,7 @@ const someVersions = 1000;
 export class Lineage {
   #generation: string | null = null;
   /** Consecutive versions; the last one is in force. */
-  #versions: VersionRecord[] = [];
+  #versions: Omit<Position, 'generation'>[] = [];
 
   load(replicated: ReplicatedPosition | null): void {
     this.#generation = replicated?.generation ?? null;

@@ -32,7 +32,6 @@ import type {
   LedgerSettings,
   OwnerDecision,
   OwnerUsage,
-  ReadableUnits,
 } from './options.ts';
 import { Pools } from './pools.ts';
 import { Reach } from './reach.ts';
@@ -161,7 +160,8 @@ export class Ledger {
     return this.#parts.writeBehind.waiting;
   }
 
-  get units(): ReadableUnits {
+  /** The units and accounts, without the methods that change them. */
+  get units(): Omit<UsageIndex, 'close' | 'open' | 'owners' | 'put' | 'remove'> {
     return this.#parts.usage;
   }
 

@@ -36,9 +36,6 @@ export interface LedgerParts {
   tell(ownerKey: string | null): void;
 }
 
-/** The units and accounts, without the methods that change them. */
-export type ReadableUnits = Omit<UsageIndex, 'close' | 'open' | 'owners' | 'put' | 'remove'>;
-
 /** The two clocks of the ledger, both in milliseconds. */
 export interface Clock {
   /** Returns the time since 1970, for people and for the store. Somebody may set this clock, also back. */

@@ -60,7 +60,6 @@ export type {
   UnitSetRecord,
   UnitSourceStore,
   UnitSum,
-  VersionRecord,
 } from './store.ts';
 export { type Away, AwayState, mostEvents, WriteBehind } from './write-behind.ts';
 

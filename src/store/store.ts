@@ -67,19 +67,13 @@ export interface SweepRecord {
   readonly units: number;
 }
 
-/** A version of the shared policy on the way to the one that was taken over, or that one itself. */
-export interface VersionRecord {
-  readonly version: number;
-  readonly mark: string;
-}
-
 /** Position of the policy that was taken over, and the versions that led to it. */
 export interface ReplicatedPosition extends Position {
   /**
    * In a write: versions to add, and the oldest one to keep; without it all are deleted. When read: all, in
    * order.
    */
-  readonly lineage?: { readonly since: number; readonly versions: readonly VersionRecord[] };
+  readonly lineage?: { readonly since: number; readonly versions: readonly Omit<Position, 'generation'>[] };
 }
 
 /** All records that `load` returns: everything but units, events and levels. */

@@ -23,7 +23,7 @@ import {
   type ShareRecord,
 } from '../record-store.ts';
 import { leafValue, usageIn, usageText } from '../share.ts';
-import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
+import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord } from '../store.ts';
 import { type ColumnsOf, column, orNull, type QueryValues, Table } from './rows.ts';
 
 /** Units in one answer: a few milliseconds' work on both sides. */
@@ -68,7 +68,7 @@ export function recordsIn(db: DatabaseSync, file: string) {
   const documents = table<DocumentRecord>('documents', { kind: text, key: text, text }, 2);
   const shares = table<ShareRow>('shares', { ownerKey: text, host: text, text }, 2);
   const adopted = table<Position>('adopted', { generation: text, version: whole, mark: text }, 0);
-  const lineage = table<VersionRecord>('lineage', { version: whole, mark: text });
+  const lineage = table<Omit<Position, 'generation'>>('lineage', { version: whole, mark: text });
   const fileSystem = orNull(text);
   const roots = table<RootRecord>('roots', { path: text, device: digits, inode: digits, fileSystem });
   const sweep = table<SweepRecord>('sweep', { startedAt: whole, finishedAt: whole, units: whole }, 0);

@@ -24,7 +24,6 @@ import {
   type Store,
   type UnitRecord,
   type UnitSourceStore,
-  type VersionRecord,
 } from '../store.ts';
 import type { ThreadSettings } from './database.ts';
 import { away, errorOf, inUse } from './faults.ts';
@@ -325,7 +324,7 @@ function isList(given: unknown): given is readonly unknown[] {
 
 function withLineage(
   position: Position | null,
-  versions: readonly VersionRecord[],
+  versions: readonly Omit<Position, 'generation'>[],
 ): ReplicatedPosition | null {
   const [first] = versions;
   return position === null || first === undefined
