@@ -35,20 +35,6 @@ function newToken(documents: Documents, owner: OwnerRecord, name: string) {
   );
 }
 
-t.test('changes are made one after the other, each upon the one before', async t => {
-  const { documents } = await holding(t, 'nothing');
-  const changes = [
-    documents.transact(({ changes }) => createRule(changes, rule)),
-    documents.transact(({ changes }) => void editRule(changes, 'total', { limitBytes: 6 })),
-    documents.transact(transaction => void createUser(transaction, { name: 'alice' })),
-    documents.transact(transaction => void createUser(transaction, { name: 'Alice' })),
-  ];
-  t.match(
-    (await Promise.allSettled(changes)).map(({ status }) => status),
-    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
-  );
-});
-
 t.test('a change that there is nothing to do for now waits for what is under way', async t => {
   const { documents, release } = await holding(t, 'rule');
   const creating = documents.transact(({ changes }) => createRule(changes, rule));

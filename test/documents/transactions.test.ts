@@ -113,16 +113,6 @@ t.test('while the store is away a change is refused, and nothing of it is in for
   t.equal(groupsIn(ledger.documents.snapshot).length, 1);
 });
 
-t.test('those who watch are told of a change of policy', async t => {
-  const ledger = await new World(t).open();
-  const told: unknown[] = [];
-  ledger.watch(key => told.push(key));
-  await withFree(ledger);
-  t.strictSame(told, [null]);
-  await ledger.documents.transact(() => 'nothing');
-  t.equal(told.length, 1, 'not where nothing changed');
-});
-
 t.test('a created owner is known, and a deleted one leaves nothing to the next of the name', async t => {
   const world = new World(t);
   const ledger = await world.open();

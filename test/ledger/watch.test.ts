@@ -48,6 +48,8 @@ t.test('a change of policy may be anybody’s', async t => {
   ledger.watch(key => told.push(key));
   ledger.settings = { ...settings, totalBytes: 1 };
   t.strictSame(told, [null]);
+  await ledger.documents.transact(() => 'nothing');
+  t.strictSame(told, [null], 'not where nothing changed');
 });
 
 t.test('who is in which group bears on those who are named, rules and groups on anybody', async t => {

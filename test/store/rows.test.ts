@@ -83,10 +83,6 @@ const damages: Readonly<Record<string, { readonly sql: string; readonly says: Re
     sql: "UPDATE units SET owner = x'c3' WHERE id = x'2f61'; UPDATE units SET owner = x'a9' WHERE id = x'2f62'",
     says: /units cannot be read.*owner is no text/,
   },
-  'a leaf that there is not': {
-    sql: "UPDATE units SET leaf = 'size:all' WHERE id = x'2f62'",
-    says: /units cannot be read.*leaf is no leaf/,
-  },
 };
 
 for (const [damage, { sql, says }] of Object.entries(damages)) {
