@@ -268,6 +268,27 @@ t.test('what a killed host said, and is no longer so, is taken back at its next 
   t.pass('what others said stays');
 });
 
+t.test('a store that was emptied is given the policy and the usage again', async t => {
+  const { address, servers } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const members = [await member(t, { address, host: 'one' }), await member(t, { address, host: 'two' })];
+  for (const { ledger, fleet } of members) {
+    walk(ledger, 'alice/app', 10);
+    fleet.start();
+  }
+  const told = (count: number) =>
+    until(async () => ((await sharesOf(store, 'one', 'two')).length === count ? true : null));
+  await told(2);
+  for (const { fleet } of members) await fleet.catchUp();
+  await servers[0].cli('flushall');
+  for (const [index, { fleet }] of members.entries()) {
+    await fleet.catchUp();
+    await told(index + 1);
+    t.equal(fleet.state.divergence, null);
+  }
+  t.strictSame(members[0]?.ledger.documents.position, members[1]?.ledger.documents.position);
+});
+
 t.test('another policy in the store makes nobody somebody else', async t => {
   const { address, servers } = await startSingle(t);
   const one = await member(t, { address, host: 'one' });

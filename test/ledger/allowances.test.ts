@@ -144,6 +144,18 @@ t.test('an allowance that a wrong clock ended goes on once the clock is right', 
   t.equal(events.length, 2, 'and its end is told at its time');
 });
 
+t.test('what ended while nobody looked ends at the next start', async t => {
+  const { clock, ledger, world } = await openWith(t);
+  await give(ledger, clock);
+  await ledger.kept();
+  await world.close();
+  clock.pass(2 * hour);
+  const again = await world.open();
+  t.match(again.decide('alice', repos).decision, { allowed: false }, 'already before that');
+  t.equal(await ended(again), 'alice');
+  t.equal((await again.eventLog.events({ kind: 'allowance', limit: 9 })).length, 1);
+});
+
 t.test('while the store is away an allowance still ends, and its record goes later', async t => {
   const clock = new SetClock();
   const { ledger, state } = await openLosable(t, clock);

@@ -6,6 +6,26 @@ import { lfs, repos, SetClock, used, World, walk } from './world.ts';
 
 const hour = 3_600_000;
 
+t.test('a delta counts at once, survives a restart, and goes when every unit was walked later', async t => {
+  const world = new World(t);
+  let ledger = await world.open();
+  walk(ledger, 'alice/a', 10);
+  walk(ledger, 'alice/b', 20);
+  const underWay = ledger.walks.nextSeq();
+  await ledger.reports.addDelta('alice', repos, 5);
+  t.equal(used(ledger, 'alice'), 35);
+  ledger = await world.open();
+  t.equal(used(ledger, 'alice'), 35);
+  walk(ledger, 'alice/a', 15);
+  t.equal(used(ledger, 'alice'), 40, 'one of two is not all');
+  walk(ledger, 'alice/b', 20, { seq: underWay });
+  t.equal(used(ledger, 'alice'), 40, 'a walk that began before may have missed it');
+  walk(ledger, 'alice/b', 20);
+  t.equal(used(ledger, 'alice'), 35);
+  ledger = await world.open();
+  t.equal(used(ledger, 'alice'), 35, 'and it is gone from the store');
+});
+
 t.test('a delta does not wait for a unit that sweeps cannot read', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 10);

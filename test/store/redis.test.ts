@@ -1,4 +1,4 @@
-/** The shared store keeps its contracts, and is reached in whatever kind of Redis it lies. */
+/** The shared store keeps its contracts, whatever kind of Redis it lies in. */
 
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t, { type Test } from 'tap';
@@ -6,32 +6,28 @@ import { happeningsContract } from './record-store-contract.ts';
 import { event } from './records.ts';
 import { placeIn } from './redis-places.ts';
 import { type Servers, startSecure, startSentinels, startSingle } from './redis-servers.ts';
-import { hostsContract, sharedContract } from './shared-contract.ts';
+import { sharedContract } from './shared-contract.ts';
 import { opened } from './shared-place.ts';
 
 t.setTimeout(300_000);
 
-t.test('one server keeps the contracts', async t => {
-  const { address } = await startSingle(t);
+async function contracts(t: Test, { address }: Servers): Promise<void> {
   const newPlace = () => placeIn(address);
   t.test('of what happened', async t => happeningsContract(t, newPlace));
   t.test('as what hosts share', async t => sharedContract(t, newPlace));
-});
-
-/** Runs what sends to the server and hears from it, which is all that a way there can break. */
-async function isReached(t: Test, { address }: Servers): Promise<void> {
-  const newPlace = () => placeIn(address);
-  t.test('for what happened', async t => happeningsContract(t, newPlace));
-  t.test('for hosts and their messages', async t => hostsContract(t, newPlace));
 }
 
-t.test('a server with TLS and a user is reached', async t => {
+t.test('one server keeps the contracts', async t => contracts(t, await startSingle(t)));
+
+t.test('a server with TLS and a user keeps the contracts', async t => {
   const secure = await startSecure(t);
   setDefaultCACertificates([...getCACertificates(), secure.certificate]);
-  await isReached(t, secure);
+  await contracts(t, secure);
 });
 
-t.test('a master that Sentinels know of is reached', async t => isReached(t, await startSentinels(t)));
+t.test('a master that Sentinels know of keeps the contracts', async t =>
+  contracts(t, await startSentinels(t)),
+);
 
 t.test('an event is read once, also while another host writes newer ones', async t => {
   const { address } = await startSingle(t);

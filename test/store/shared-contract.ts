@@ -302,7 +302,7 @@ function usageContract(t: Test, newPlace: () => SharedPlace): void {
 const claim = (store: SharedStore, token: string, life: string, begins: 'unsure' | 'sure' | null = null) =>
   store.claim({ host: 'one', token, life, version: '1', begins });
 
-export function hostsContract(t: Test, newPlace: () => SharedPlace): void {
+function hostsContract(t: Test, newPlace: () => SharedPlace): void {
   t.test('a name is that of the token that has it, and of its last life', async t => {
     const place = newPlace();
     const store = await opened(t, place);
