@@ -102,23 +102,21 @@ t.test('what this host wrote is not undone by what was read before', async t => 
 
 t.test('very many documents of another host, or that are written again, keep no check waiting', async t => {
   const { one, other, store, server } = await two(t);
-  const kinds = ['one', 'two', 'three'].values();
   const known = ({ ledger }: Member) => [...ledger.documents.snapshot.all(forgeLinkKind)].length;
-  let written = 0;
-  const links = () => {
-    const prefix = kinds.next().value ?? '';
-    return Array.from({ length: 20_000 }, (_, at) => ({
+  const links = (prefix: string) =>
+    Array.from({ length: 20_000 }, (_, at) => ({
       ...{ kind: forgeLinkKind.name, key: `${prefix}-${at}` },
       text: JSON.stringify({ owner: at + 1, name: `owner-${at}`, type: 'user', email: '', isAdmin: false }),
     }));
-  };
-  let documents = links();
+  // Made before, for each attempt: to make them takes half as long as is allowed.
+  const attempts = ['one', 'two', 'three'].map(links);
+  let written = 0;
   const longest = await longestTurn(50, async () => {
+    const documents = attempts.pop() ?? [];
     for (let at = 0; at < documents.length; at += 1000)
       await store.writeVolatile({ documents: documents.slice(at, at + 1000) });
     written += documents.length;
     await other.fleet.catchUp();
-    documents = links();
   });
   t.ok(longest < 50, `${Math.round(longest)} ms at once`);
   t.equal(known(other), written);
