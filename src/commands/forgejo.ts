@@ -29,7 +29,8 @@ interface Server {
 
 /**
  * The policy of a Forgejo: its rules, its groups, and their members. `from` is the address that people open,
- * such as `https://git.example/`. Rejects with `usage` for an invalid address or token, with `input_output` for a file that cannot be read, and as `get` does.
+ * such as `https://git.example/`. Rejects with `usage` for an invalid address or token, with `input_output`
+ * for a file that cannot be read, and as `get` does.
  */
 export async function policyOfForgejo(from: string, tokenFile: string | undefined): Promise<NewWholePolicy> {
   const server = serverOf(from, tokenFile);

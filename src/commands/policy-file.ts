@@ -1,13 +1,19 @@
-/** Reads policies in files. Limits may also be written as sizes, and graces as durations. */
+/**
+ * Reads, writes and checks policies as files. Limits may also be written as sizes, and graces as durations.
+ */
 
 import { z } from 'zod';
-import { duration } from '../config/index.ts';
+import { duration, loadConfig } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import type { Parsed } from '../parsed.ts';
-import { issueLines, parseSize, printable } from '../text.ts';
+import type { LintSettings } from '../policy/index.ts';
+import { issueLines, parseSize, printable, printableJson } from '../text.ts';
 import * as wire from '../wire/index.ts';
 import { jsonIn, readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';
+import { escapedLines } from './output.ts';
+import { type ConfigOption, configFrom, whereIs } from './settings.ts';
 
 /** Accepts numbers also as texts that people write. */
 function numberOr(parse: (text: string) => Parsed<unknown>, expected: string) {
@@ -56,6 +62,41 @@ export function readPolicyFile(file: string): PolicyFile {
   throw new SoftquotaError('invalid', faults.map(fault => printable(`${shown}: ${fault}`)).join('\n'));
 }
 
+/**
+ * Writes a policy as text. Equal policies have equal texts, with a line for each rule and each user, so that
+ * changes can be seen in a history. If users are left out, an import keeps the members of each group.
+ */
+export function policyText({ rules, groups }: wire.WholePolicy, withUsers: boolean): string {
+  const texts = groups.map(({ name, rules: named, users }) => {
+    const fields = [`"name": ${onOneLine(name)}`, `"rules": ${onOneLine(named)}`];
+    if (withUsers) fields.push(`"users": ${below('[', users.map(onOneLine), ']', 6)}`);
+    return below('{', fields, '}', 4);
+  });
+  const lists = [
+    `"rules": ${below('[', rules.map(ruleOnOneLine), ']', 2)}`,
+    `"groups": ${below('[', texts, ']', 2)}`,
+  ];
+  return `${printableJson(below('{', lists, '}', 0))}\n`;
+}
+
+function ruleOnOneLine({ per, ...rule }: wire.WholePolicy['rules'][number]): string {
+  return onOneLine(per === 'owner' ? rule : { ...rule, per });
+}
+
+/** Prints JSON on one line. Strings in JSON contain no line breaks. */
+function onOneLine(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/([[{])?\n *([\]}])?/g, (_, open = '', close = '') =>
+    open === '' && close === '' ? ' ' : open + close,
+  );
+}
+
+/** Prints the parts one under the other, between brackets that are indented by `depth`. */
+function below(open: string, parts: readonly string[], close: string, depth: number): string {
+  if (parts.length === 0) return open + close;
+  const blanks = ' '.repeat(depth);
+  return `${open}\n${parts.map(part => `${blanks}  ${part}`).join(',\n')}\n${blanks}${close}`;
+}
+
 interface Draftable {
   readonly rules?: readonly wire.NewRule[] | undefined;
   readonly groups?:
@@ -76,4 +117,66 @@ export function draftOf({ rules, groups, settings }: Draftable): Readonly<Record
     users: users ?? undefined,
   }));
   return { rules, groups: named, settings };
+}
+
+/** Whole lines. */
+export function faultsText(faults: readonly wire.LintFault[]): string {
+  if (faults.length === 0) return 'No problems found.\n';
+  return escapedLines(faults.map(({ message }) => message));
+}
+
+/** The defaults of [quota]. */
+const defaults: LintSettings = {
+  enabled: true,
+  refuseWhen: 'exceeded',
+  uncovered: 'default',
+  precise: false,
+  mode: 'enforce',
+  warnAt: [],
+  totalBytes: -1,
+  defaultGroups: [],
+};
+
+/** Checks a policy for mistakes; `-` is standard input. Throws `invalid` if the file is no policy. */
+export async function lintFile(file: string, options: ConfigOption): Promise<readonly wire.LintFault[]> {
+  const { rules = [], groups = [], settings = {} } = readPolicyFile(file);
+  const known = knownSettings(options);
+  const { lintApart, ruleFrom } = await import('../policy/index.ts');
+  const policy = {
+    rules: rules.map(({ name, limit, subjects, per, mode }) =>
+      ruleFrom(name, {
+        limitBytes: limit,
+        ...given({ subjects: subjects ?? undefined, per: per ?? undefined, mode: mode ?? undefined }),
+      }),
+    ),
+    groups: groups.map(({ name, rules: named, users }) => ({
+      name,
+      rules: (named ?? []).map(rule => ({ name: rule })),
+      // Without a list a group keeps its members; the file does not say how many.
+      ownerIds: users?.map((_, index) => index) ?? [0],
+    })),
+  };
+  const wanted = given({
+    totalBytes: settings.total,
+    defaultGroups: settings.default_groups,
+    refuseWhen: settings.refuse_when,
+    uncovered: settings.uncovered,
+  });
+  try {
+    const faults = lintApart(policy, { ...(known ?? defaults), ...wanted });
+    const areSettingsKnown = known !== null || settings.total !== undefined || settings.uncovered === 'deny';
+    return areSettingsKnown ? faults : faults.filter(({ code }) => code !== 'uncovered_subject');
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'invalid') throw error;
+    throw new SoftquotaError('invalid', `${file}: ${error.message}`, { cause: error });
+  }
+}
+
+/** The settings of app.ini; null if no file is named, and none in the usual places can be used. */
+function knownSettings(options: ConfigOption): LintSettings | null {
+  const where = whereIs(options);
+  const isNamed = where.file !== undefined || (where.env.SOFTQUOTA_CONFIG ?? '') !== '';
+  if (isNamed) return configFrom(options).quota;
+  const loaded = loadConfig(where);
+  return loaded.ok ? loaded.config.quota : null;
 }

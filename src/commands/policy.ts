@@ -2,18 +2,14 @@
 
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { loadConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { given } from '../given.ts';
-import type { LintSettings } from '../policy/index.ts';
-import { counted, printable, printableJson } from '../text.ts';
-import type { LintFault, NewWholePolicy, Simulation, WholePolicy } from '../wire/index.ts';
+import { counted, printable } from '../text.ts';
+import type { LintFault, NewWholePolicy, Simulation } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { policyInForce } from './client.ts';
 import { writeWhole } from './files.ts';
 import { policyOfForgejo } from './forgejo.ts';
-import { escapedLines } from './output.ts';
-import { draftOf, readPolicyFile } from './policy-file.ts';
+import { draftOf, faultsText, lintFile, policyText, readPolicyFile } from './policy-file.ts';
 import {
   type ImportOptions,
   importPolicy,
@@ -21,10 +17,10 @@ import {
   simulatedPolicy,
   simulationText,
 } from './policy-import.ts';
-import { type ConfigOption, clientFrom, configFrom, whereIs } from './settings.ts';
+import { type ConfigOption, clientFrom } from './settings.ts';
 import { printKept, tell } from './streams.ts';
 
-interface Imported {
+interface FromForgejo {
   readonly from?: string;
   readonly tokenFile?: string;
 }
@@ -64,7 +60,7 @@ export const addPolicy = resource('policy', {
         return exitCodes.done;
       },
     }),
-    apiCommand<never, ImportOptions & Imported>('import [file]', {
+    apiCommand<never, ImportOptions & FromForgejo>('import [file]', {
       summary: 'replace the policy by the policy in a file, or by that of a Forgejo',
       description:
         'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
@@ -115,105 +111,11 @@ export const addPolicy = resource('policy', {
 });
 
 /** The policy to import. Throws `usage` unless either a file or a server is named. */
-async function importable(file: string | undefined, { from, tokenFile }: Imported): Promise<NewWholePolicy> {
+async function importable(
+  file: string | undefined,
+  { from, tokenFile }: FromForgejo,
+): Promise<NewWholePolicy> {
   if (file !== undefined && from === undefined) return policyInFile(file);
   if (file === undefined && from !== undefined) return policyOfForgejo(from, tokenFile);
   throw new SoftquotaError('usage', 'expected either a file, or --from with the address of a Forgejo server');
-}
-
-/**
- * Writes a policy as text. Equal policies have equal texts, with a line for each rule and each user, so that
- * changes can be seen in a history. If users are left out, an import keeps the members of each group.
- */
-function policyText({ rules, groups }: WholePolicy, withUsers: boolean): string {
-  const texts = groups.map(({ name, rules: named, users }) => {
-    const fields = [`"name": ${onOneLine(name)}`, `"rules": ${onOneLine(named)}`];
-    if (withUsers) fields.push(`"users": ${below('[', users.map(onOneLine), ']', 6)}`);
-    return below('{', fields, '}', 4);
-  });
-  const lists = [
-    `"rules": ${below('[', rules.map(ruleOnOneLine), ']', 2)}`,
-    `"groups": ${below('[', texts, ']', 2)}`,
-  ];
-  return `${printableJson(below('{', lists, '}', 0))}\n`;
-}
-
-function ruleOnOneLine({ per, ...rule }: WholePolicy['rules'][number]): string {
-  return onOneLine(per === 'owner' ? rule : { ...rule, per });
-}
-
-/** Prints JSON on one line. Strings in JSON contain no line breaks. */
-function onOneLine(value: unknown): string {
-  return JSON.stringify(value, null, 1).replace(/([[{])?\n *([\]}])?/g, (_, open = '', close = '') =>
-    open === '' && close === '' ? ' ' : open + close,
-  );
-}
-
-/** Prints the parts one under the other, between brackets that are indented by `depth`. */
-function below(open: string, parts: readonly string[], close: string, depth: number): string {
-  if (parts.length === 0) return open + close;
-  const blanks = ' '.repeat(depth);
-  return `${open}\n${parts.map(part => `${blanks}  ${part}`).join(',\n')}\n${blanks}${close}`;
-}
-
-/** Whole lines. */
-function faultsText(faults: readonly LintFault[]): string {
-  if (faults.length === 0) return 'No problems found.\n';
-  return escapedLines(faults.map(({ message }) => message));
-}
-
-/** The defaults of [quota]. */
-const defaults: LintSettings = {
-  enabled: true,
-  refuseWhen: 'exceeded',
-  uncovered: 'default',
-  precise: false,
-  mode: 'enforce',
-  warnAt: [],
-  totalBytes: -1,
-  defaultGroups: [],
-};
-
-/** Checks a policy for mistakes; `-` is standard input. Throws `invalid` if the file is no policy. */
-async function lintFile(file: string, options: ConfigOption): Promise<readonly LintFault[]> {
-  const { rules = [], groups = [], settings = {} } = readPolicyFile(file);
-  const known = knownSettings(options);
-  const { lintApart, ruleFrom } = await import('../policy/index.ts');
-  const policy = {
-    rules: rules.map(({ name, limit, subjects, per, mode }) =>
-      ruleFrom(name, {
-        limitBytes: limit,
-        ...given({ subjects: subjects ?? undefined, per: per ?? undefined, mode: mode ?? undefined }),
-      }),
-    ),
-    groups: groups.map(({ name, rules: named, users }) => ({
-      name,
-      rules: (named ?? []).map(rule => ({ name: rule })),
-      // Without a list a group keeps its members; the file does not say how many.
-      ownerIds: users?.map((_, index) => index) ?? [0],
-    })),
-  };
-  const wanted = given({
-    totalBytes: settings.total,
-    defaultGroups: settings.default_groups,
-    refuseWhen: settings.refuse_when,
-    uncovered: settings.uncovered,
-  });
-  try {
-    const faults = lintApart(policy, { ...(known ?? defaults), ...wanted });
-    const areSettingsKnown = known !== null || settings.total !== undefined || settings.uncovered === 'deny';
-    return areSettingsKnown ? faults : faults.filter(({ code }) => code !== 'uncovered_subject');
-  } catch (error) {
-    if (!(error instanceof SoftquotaError) || error.code !== 'invalid') throw error;
-    throw new SoftquotaError('invalid', `${file}: ${error.message}`, { cause: error });
-  }
-}
-
-/** The settings of app.ini; null if no file is named, and none in the usual places can be used. */
-function knownSettings(options: ConfigOption): LintSettings | null {
-  const where = whereIs(options);
-  const isNamed = where.file !== undefined || (where.env.SOFTQUOTA_CONFIG ?? '') !== '';
-  if (isNamed) return configFrom(options).quota;
-  const loaded = loadConfig(where);
-  return loaded.ok ? loaded.config.quota : null;
 }

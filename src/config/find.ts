@@ -81,7 +81,7 @@ export function variableOf(section: string, name: string): string {
 }
 
 /** Notes on variables that look like settings and are none: with single underscores, or in lower case. */
-function misspelled(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+export function misspelled(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const alike = (variable: string): string =>
     variable.toUpperCase().replaceAll('_0X2E_', '_').replaceAll(/_+/g, '_');
   const known = new Map(
@@ -152,12 +152,12 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   const named = file ?? (fromVariable === '' ? undefined : fromVariable);
   if (named !== undefined) {
     const variable = file === undefined ? 'SOFTQUOTA_CONFIG' : null;
-    return { found: readAt(resolve(cwd, named), named, variable), notes: misspelled(env) };
+    return { found: readAt(resolve(cwd, named), named, variable), notes: [] };
   }
   const local = resolve(cwd, 'app.ini');
   const own = readAt(local, 'app.ini');
   const isForeign = own.is !== 'absent' && where.uid === 0 && !isOwnOfRoot(own, local);
-  if (own.is === 'file' && !isForeign) return { found: own, notes: misspelled(env) };
+  if (own.is === 'file' && !isForeign) return { found: own, notes: [] };
   const usual = readAt(systemFile, systemFile);
   const system = usual.is === 'absent' ? null : usual;
   const fault = own.is === 'fault' && !isForeign ? own : null;
@@ -168,7 +168,6 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
     ...(fault !== null && system !== null
       ? [`${local} ${fault.fault.message} ${systemFile} is used instead.`]
       : []),
-    ...misspelled(env),
   ];
   const found = system ?? fault;
   if (found !== null) return { found, notes };

@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { assemble, type Config } from './assemble.ts';
 import { allKeys, findKey, findSection, nearest, removedKey, type Section, sections } from './definition.ts';
-import { findFile, readEnvironment, type Where } from './find.ts';
+import { findFile, misspelled, readEnvironment, type Where } from './find.ts';
 import { type ConfigEntry, type ConfigFault, faultAt, formatFaults, keyId, type ReadEntries } from './key.ts';
 import { type ConfigLines, type Heading, readLines } from './lines.ts';
 
@@ -31,7 +31,8 @@ export interface RefusedConfig {
  * nothing that the configuration names except the files of `__FILE` variables.
  */
 export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
-  const { found, notes } = findFile(where);
+  const { found, notes: foundNotes } = findFile(where);
+  const notes = [...foundNotes, ...misspelled(where.env)];
   if (found.is === 'fault' || found.is === 'absent') return { ok: false, faults: [found.fault], notes };
   const path = found.is === 'file' ? found.path : null;
   const base = path === null ? where.cwd : dirname(path);

@@ -325,12 +325,13 @@ export class DocumentFollower {
       if (owners.length === 0 || position === null || server === undefined) return;
       const { mark, lacking, others } = await store.compareOwners(owners);
       const isSame = mark === position.mark && documents.position === position && this.#server === server;
-      if (isSame && lacking.length + others.length === 0) {
-        this.#trust(owners);
-        continue;
-      }
       if (isSame && others.length > 0) documents.applyOwners(others);
-      else if (isSame) await this.#commit({ owners: lacking.slice(0, mostEnrolled) }, position, newMark());
+      else if (isSame) {
+        const lacked = new Set(lacking.map(({ key }) => key));
+        this.#trust(owners.filter(({ key }) => !lacked.has(key)));
+        if (lacking.length === 0) continue;
+        await this.#commit({ owners: lacking.slice(0, mostEnrolled) }, position, newMark());
+      }
       await sync();
       tries = documents.position?.mark === position.mark ? tries + 1 : 0;
     }

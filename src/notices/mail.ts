@@ -134,7 +134,9 @@ const mostCharacters = 262_144;
 const mostRendered = 1_000_000;
 const mark = /\{\{([#^/]?)\s{0,9}(\w{1,40})\s{0,9}\}\}/g;
 
-/** Parses a template. Throws an Error that names the line. `names`: known values; `firstLine`: that of `text`. */
+/**
+ * Parses a template. Throws an Error that names the line. `names`: known values; `firstLine`: that of `text`.
+ */
 function parseMailTemplate(text: string, names: ReadonlySet<string>, firstLine = 1): MailTemplate {
   if (text.length > mostCharacters) throw new Error(`longer than ${mostCharacters} characters`);
   const whole: Part[] = [];

@@ -229,7 +229,6 @@ function walkAll(
     beginUnit(shared, results.length + 1);
     results.push(resultOf(task, terms, context, opened));
   }
-  beginUnit(shared, 0);
   // Work on the cache does not count as a look at the storage.
   rest(shared);
   // The next sweep reads the signatures of this one.

@@ -45,12 +45,13 @@ export function beginTask(shared: Shared): void {
   move(shared);
 }
 
-/** Records that the thread is idle. */
+/** Records that the thread is idle, and walks no unit. */
 export function rest({ numbers }: Shared): void {
+  numbers[slot.unit] = 0;
   numbers[slot.moved] = 0;
 }
 
-/** Records that the thread begins with this unit of its batch, from 1 on; 0: it has ended the batch. */
+/** Records that the thread begins with this unit of its batch, from 1 on. */
 export function beginUnit(shared: Shared, number: number): void {
   beginTask(shared);
   shared.numbers[slot.since] = monotonic();
@@ -60,12 +61,12 @@ export function beginUnit(shared: Shared, number: number): void {
 /** The state of a thread, as the main thread reads it. */
 export function progressOf({ numbers, at }: Shared) {
   const now = monotonic();
-  const [unit = 0, since = now, moved = 0] = numbers;
+  const moved = numbers[slot.moved] ?? 0;
   return {
     /** The number of the unit in the batch, from 1 on; 0 for none. */
-    unit,
+    unit: numbers[slot.unit] ?? 0,
     /** Milliseconds for which it has walked that unit. */
-    walkedMs: Math.max(0, now - since),
+    walkedMs: Math.max(0, now - (numbers[slot.since] ?? now)),
     /** Milliseconds without progress; 0 while it is idle. */
     stuckMs: moved === 0 ? 0 : Math.max(0, now - moved),
     /** The path at which it last looked; empty where it has not yet. */

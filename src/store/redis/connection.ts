@@ -1,5 +1,6 @@
 /**
- * One connection to Redis, which is made again whenever it breaks.
+ * Clients of Redis, at its addresses or by Sentinels; a connection, which is made again whenever it breaks;
+ * and what a store has of both.
  *
  * During a short interruption, commands wait; from `patienceMs` after the loss on they fail at once, until
  * the connection is back. A command without an answer within `patienceMs` fails too, and the connection with

@@ -61,9 +61,9 @@ export async function volatileAfter(
   const [, lowest = '0'] = oldest as readonly string[];
   if (isMore || (Number(count) >= mostNames && Number(lowest) > number)) return null;
   return fields.map(([name, value]) =>
-    parseStored(connection.where, hash, name, () =>
-      value === null ? { ...namesIn(name), text: null } : documentIn(name, value),
-    ),
+    value === null
+      ? parseStored(connection.where, changes, name, () => ({ ...namesIn(name), text: null }))
+      : parseStored(connection.where, hash, name, () => documentIn(name, value)),
   );
 }
 
