@@ -105,7 +105,7 @@ t.test('a file system with noexec is named with its mend, also below core.hooksP
   const [path = ''] = paths;
   const hooks = join(path, 'hooks');
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec', 'none', hooks]);
-  t.teardown(() => execFileSync('umount', [hooks]));
+  t.teardown(() => execFileSync('umount', ['-l', hooks]));
   await install();
   const mend = `mount -o remount,exec ${hooks}  # and remove noexec there in /etc/fstab`;
   t.match((await look()).findings, [{ code: 'hook_blocked', message: /hooks\/pre-receive: .*noexec/, mend }]);

@@ -51,7 +51,7 @@ t.test('a repository that counts is no stranger by another mount', async t => {
   const bound = join(folder, 'srv/bound');
   mkdirSync(bound);
   execFileSync('mount', ['--bind', join(folder, 'srv/git'), bound]);
-  t.teardown(() => execFileSync('umount', [bound]));
+  t.teardown(() => execFileSync('umount', ['-l', bound]));
   t.strictSame(lookForRepositories(config).unmanaged, [join(bound, 'alone.git'), alone]);
 });
 

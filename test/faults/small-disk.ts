@@ -12,7 +12,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 export async function smallDisk(t: Test): Promise<string> {
   const directory = temporaryFolder(t);
   await mount(directory, '1m');
-  t.teardown(() => must('umount', [directory]));
+  t.teardown(() => must('umount', ['-l', directory]));
   return directory;
 }
 

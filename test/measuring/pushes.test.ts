@@ -169,7 +169,7 @@ t.test('the directory of a unit is known by another path, and by a linked worktr
     const place = join(folder, name);
     mkdirSync(place);
     execFileSync('mount', ['--bind', directory, place]);
-    t.teardown(() => execFileSync('umount', [place]));
+    t.teardown(() => execFileSync('umount', ['-l', place]));
     return place;
   };
   const elsewhere = bound(join(repository, '..'), 'alice');
@@ -196,7 +196,7 @@ t.test('the directory of a unit is known by another path, and by a linked worktr
   ]);
   const covered = join(repository, '..');
   execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', covered]);
-  t.teardown(() => execFileSync('umount', [covered]));
+  t.teardown(() => execFileSync('umount', ['-l', covered]));
   for (const path of [join(elsewhere, 'a.git'), elsewhere, '/nonexistent'])
     await t.rejects(measuring.locate(path, 10_000), { code: 'unknown_path' }, path);
 });

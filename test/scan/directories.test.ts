@@ -129,7 +129,7 @@ t.test('where most units go with the disk that is mounted there, none of them is
   const many = Array.from({ length: 12 }, (_, number) => `alice/${number}.git`).sort();
   const { pass, at } = world(t, '{owner}/{repo}.git', 'alice/before.git', 'bob/b.git');
   execFileSync('mount', ['-t', 'tmpfs', 'none', at('alice')]);
-  const unmount = () => execFileSync('umount', [at('alice')], { stdio: 'ignore' });
+  const unmount = () => execFileSync('umount', ['-l', at('alice')], { stdio: 'ignore' });
   t.teardown(() => existsSync(at('alice/0.git')) && unmount());
   for (const name of many) bareRepository(at(name));
   pass();

@@ -12,7 +12,7 @@ t.test('another file system of the same type in the same place has other marks',
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', root]);
   };
   mount();
-  t.teardown(() => execFileSync('umount', [root]));
+  t.teardown(() => execFileSync('umount', ['-l', root]));
   const markNow = (): string | null => {
     const mountAt = mountTable(mountsIn(decodePath(readFileSync('/proc/self/mountinfo'))));
     return fileSystemAt(root, statSync(root, { bigint: true }).dev, mountAt);
@@ -30,7 +30,7 @@ t.test('a file system whose times others tell is known, and so are unknown mount
   const behind = temporary(t);
   const at = temporary(t);
   execFileSync('bindfs', [behind, at]);
-  t.teardown(() => execFileSync('umount', [at]));
+  t.teardown(() => execFileSync('umount', ['-l', at]));
   const mounts = new Mounts();
   t.equal(mounts.isLocal(behind), false);
   await mounts.refresh();

@@ -88,7 +88,7 @@ t.test('no unit is dropped while its storage is not mounted', async t => {
   };
   mount();
   // It may not be mounted any more.
-  t.teardown(() => spawnSync('umount', [root]));
+  t.teardown(() => spawnSync('umount', ['-l', root]));
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}/*`)]);
   await scanner.sweep({ kind: 'sweep' }).done;
   t.equal(book.units.size, 2);
@@ -331,7 +331,7 @@ t.test('what lies behind a followed link is a root of its own, and stays while i
 t.test('a unit that is too large keeps the bytes it was known with', async t => {
   const root = temporary(t);
   execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', root]);
-  t.teardown(() => execFileSync('umount', [root]));
+  t.teardown(() => execFileSync('umount', ['-l', root]));
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
   fill(join(root, 'alice/file'), 100);
   fill(join(root, 'bob/file'), 100);

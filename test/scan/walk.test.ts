@@ -39,7 +39,7 @@ function counted({ bytes, files }: Walked): { bytes: number; files: number } {
 /** A file system in memory: much is made there in little time, and no size is too large for it. */
 function mountTmpfs(t: Test, at = temporary(t)): string {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=0', 'tmpfs', at]);
-  t.teardown(() => execFileSync('umount', [at]));
+  t.teardown(() => execFileSync('umount', ['-l', at]));
   return at;
 }
 
@@ -235,7 +235,7 @@ function mountTypeless(t: Test): string {
   truncateSync(image, 2 ** 25);
   execFileSync('mke2fs', ['-q', '-t', 'ext2', '-N', '8192', '-O', '^filetype', image]);
   execFileSync('mount', ['-o', 'loop', image, at]);
-  t.teardown(() => execFileSync('umount', [at]));
+  t.teardown(() => execFileSync('umount', ['-l', at]));
   rmSync(join(at, 'lost+found'), { recursive: true });
   return at;
 }

@@ -34,7 +34,7 @@ t.test('a file that the daemon may not read or write is refused', async t => {
   await begin(file);
   const before = fingerprint(file);
   spawnSync('mount', ['--bind', directory, directory]);
-  t.teardown(() => spawnSync('umount', [directory]));
+  t.teardown(() => spawnSync('umount', ['-l', directory]));
   const { status, stderr } = spawnSync('mount', ['-o', 'remount,bind,ro', directory]);
   t.equal(status, 0, `mounting needs root: ${stderr}`);
   await t.rejects(begin(file), { code: 'store_refused', message: /cannot be opened: EROFS/ });

@@ -364,7 +364,7 @@ t.test('hooks that git cannot run are told as such when they are put in, and lat
   const { server, repository, install, at } = await installed(t);
   await install();
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec', 'none', at('hooks')]);
-  t.teardown(() => execFileSync('umount', [at('hooks')]));
+  t.teardown(() => execFileSync('umount', ['-l', at('hooks')]));
   const why = `its file system is mounted with noexec; mend: mount -o remount,exec ${at('hooks')}`;
   const blocked = both({ blocked: why });
   for (const did of ['installed', 'unchanged'])

@@ -106,7 +106,7 @@ t.test('a repository on a file system with noexec is not guarded by hooks that c
   const world = await World.open(t);
   const first = world.path('first/first');
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec', 'none', join(first, 'hooks')]);
-  t.teardown(() => execFileSync('umount', [join(first, 'hooks')]));
+  t.teardown(() => execFileSync('umount', ['-l', join(first, 'hooks')]));
   await world.keeper.start();
   t.match(await world.line(first, /not guarded/), { why: /cannot run hooks\/pre-receive: .*noexec/ });
   t.equal(world.keeper.report().unguarded.count, 1);

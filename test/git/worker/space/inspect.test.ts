@@ -138,7 +138,7 @@ t.test('the quarantine of a push is looked at as well', async t => {
 /** Does something while a directory is mounted at a place. */
 async function mounted(at: string, args: readonly string[], act: () => Promise<unknown>): Promise<void> {
   execFileSync('mount', [...args, at]);
-  await act().finally(() => execFileSync('umount', [at]));
+  await act().finally(() => execFileSync('umount', ['-l', at]));
 }
 
 t.test('another file system, repository or user below objects', async t => {
