@@ -9,6 +9,8 @@ const slowFolders = [
   'faults',
   'fleet',
   'web',
+  'ledger',
+  'forge',
   'store',
   'scan',
   'hooks',
@@ -17,6 +19,7 @@ const slowFolders = [
   'git',
   'service',
   'scripts',
+  'overview',
 ];
 
 /**
