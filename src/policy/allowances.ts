@@ -47,7 +47,7 @@ export const allowanceKind: Kind<readonly AllowanceDocument[]> = {
 };
 
 /** Most running allowances of an owner, so that it is quick to add them up. */
-const mostAllowances = 50;
+export const mostAllowances = 50;
 
 /** The longest time of an allowance, so that none is for ever. */
 const longestMs = 3650 * 86_400_000;

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { AuditContext, ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { isoTime, printable } from '../text.ts';
-import { allowanceFaults, createAllowance } from './allowances.ts';
+import { allowanceFaults, allowancesOf, createAllowance, mostAllowances } from './allowances.ts';
 
 const whole = z.number().int();
 
@@ -215,7 +215,9 @@ export function ask(
   const asked = { owner: owner.id, askedBy, askedAt: now, bytes, until, why };
   const request: RequestDocument = { ...asked, state: 'open', answer: null };
   changes.put(requestKind, id, request);
-  const end = autoGrant === null ? null : automaticUntil(autoGrant, request, before, now);
+  // Only an administrator can end another allowance to make room.
+  const isFull = allowancesOf(changes, owner.id, now).length >= mostAllowances;
+  const end = autoGrant === null || isFull ? null : automaticUntil(autoGrant, request, before, now);
   if (end !== null) {
     return grantRequest(transaction, id, { bytes, until: end, words: '', by: null, isAutomatic: true, now });
   }

@@ -225,6 +225,19 @@ t.test('[requests] AUTO_GRANT grants what is small and short, once in its time',
   t.match(await ask(world, 'alice', { bytes: 500, why: 'for all' }, '/orgs/acme'), { state: 'granted' });
 });
 
+t.test('what AUTO_GRANT covers waits while the owner has as many allowances as there can be', async t => {
+  const world = await open(t, { AUTO_GRANT: '500 for 30d, once in 90d' });
+  const path = '/admin/users/alice/quota/allowances';
+  const given: string[] = [];
+  while (given.length < 50) given.push(allowance.parse(await world.post(path, asked)).id);
+  const waiting = await ask(world);
+  t.equal(waiting.state, 'open');
+  t.match(await world.get('/admin/quota/requests?state=open'), [{ id: waiting.id }]);
+  await world.must(409, 'POST', `/admin/quota/requests/${waiting.id}/grant`, { body: {} });
+  await world.remove(`${path}/${given[0]}`);
+  await world.post(`/admin/quota/requests/${waiting.id}/grant`, {});
+});
+
 t.test('administrators give and end allowances without a request', async t => {
   const world = await open(t);
   const path = '/admin/users/alice/quota/allowances';
