@@ -49,9 +49,7 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
     return `${boundWords(decision, subject)}.${graceGone(decision)}${extra(decision)}`;
   }
   if (decision.limit === 0) {
-    const what = decision.subjects.includes('size:all')
-      ? 'anything'
-      : countedWords(leafMaskOf(decision.subjects));
+    const what = countedWords(leafMaskOf(decision.subjects)) || 'anything';
     return `Quota is 0: ${owner} may not store ${what}.`;
   }
   const promised = decision.reserved > 0 ? `, ${formatBytes(decision.reserved)} of that reserved` : '';
@@ -117,7 +115,7 @@ function onlyWarned(owner: string, subject: Subject, decision: RuledRefused): st
   }
   const passed =
     limit === 0
-      ? `${owner} should store no ${enumerated(subjects.map(subjectWords))}`
+      ? `${owner} should store ${noneOf(countedWords(leafMaskOf(subjects)))}`
       : `${use(owner, decision)}${comes(decision)}`;
   return `${passed}; this limit refuses nothing.${extra(decision)}`;
 }
@@ -188,7 +186,7 @@ function boundWords(bound: Measured, asked: Subject): string {
   const whole = bound.per === 'group' ? `The group ${name}` : `Repository ${name}`;
   const what =
     bound.per === 'group' || !namesRepositories(bound) ? countedWords(leafMaskOf(bound.subjects)) : '';
-  if (bound.limit === 0) return `${whole} may store ${what === '' ? 'nothing' : `no ${what}`}`;
+  if (bound.limit === 0) return `${whole} may store ${noneOf(what)}`;
   const stands = `${used} of ${limit}`;
   const isOver = bound.used > bound.limit;
   const share = bound.share === undefined ? '' : `, of which you have ${formatBytes(bound.share)}`;
@@ -198,6 +196,10 @@ function boundWords(bound: Measured, asked: Subject): string {
     return `${whole} is too large: ${what === '' ? 'it has' : `its ${what} have`} ${stands}`;
   }
   return `${what === '' ? `${whole} has` : `${whole}'s ${what} have`} ${stands}${share}${more}`;
+}
+
+function noneOf(what: string): string {
+  return what === '' ? 'nothing' : `no ${what}`;
 }
 
 /** Tells whether a limit counts pushed data, so that a repository's name says enough. */

@@ -155,11 +155,18 @@ t.test('a rule that only warns tells who passes its limit, and refuses nothing',
     warning({ warnAt: [90] }, 'alice', 'size:all', near),
     'Quota warning: alice uses 500 B of 510 B (98 %). alice uses 500 B of 400 B (125 %); this limit refuses nothing.',
   );
-  const none = rule('none', 0, { mode: 'warn', subjects: ['size:git:lfs'] });
-  t.equal(
-    warning(plainSettings, 'alice', 'size:all', ask([{ name: 'g', rules: [rule('total', 1000), none] }])),
-    'Quota warning: alice should store no LFS objects; this limit refuses nothing.',
-  );
+  for (const [subjects, what] of [
+    [['size:git:lfs'], 'no LFS objects'],
+    [['size:all'], 'nothing'],
+    [['size:git:all', 'size:assets:all'], 'nothing'],
+    [['size:repos:public', 'size:git:all'], 'no repositories and LFS objects'],
+  ] as const) {
+    const none = rule('none', 0, { mode: 'warn', subjects });
+    t.equal(
+      warning(plainSettings, 'alice', 'size:all', ask([{ name: 'g', rules: [rule('total', 1000), none] }])),
+      `Quota warning: alice should store ${what}; this limit refuses nothing.`,
+    );
+  }
   t.match(ask([{ name: 'g', rules: [rule('total', 100), small] }]), { allowed: false, rule: 'total' });
   const below = ask([{ name: 'g', rules: [rule('total', 1000), rule('x', 600, { mode: 'warn' })] }]);
   t.equal(below.warned, undefined);

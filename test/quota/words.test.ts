@@ -102,6 +102,11 @@ t.test('a limit of 0 says that the owner may not store this', async t => {
     'Quota is 0: alice may not store anything.',
   );
   t.equal(refused(lfs(0), only(0, 'size:all'), 'size:all'), 'Quota is 0: alice may not store anything.');
+  t.equal(
+    refused(lfs(0), only(0, 'size:git:all', 'size:assets:all'), 'size:git:lfs'),
+    'Quota is 0: alice may not store anything.',
+    'subjects that are everything together',
+  );
 });
 
 t.test('where no rule matches, it says what no rule covers', async t => {
