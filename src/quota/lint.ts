@@ -262,6 +262,7 @@ function* idleBounds(
   inForce: readonly CompiledGroup[],
 ): Work<readonly LintFinding[]> {
   const defaults = inForce.filter(({ name }) => defaultGroups.includes(name));
+  const pushes = groupsWith(inForce, ({ per }) => per === 'push');
   const sharedBy = yield* sharedGroups(inForce, members);
   return yield* findIn(groups, group => {
     const own = members.get(group.name) ?? [];
@@ -280,7 +281,7 @@ function* idleBounds(
     return group.rules.flatMap(rule => {
       if (rule.per === undefined) return [];
       const ofPool = () => (isDefault ? onlyForAssigned : neverFilled(rule, group, own.length));
-      const ofThings = () => unaskedHere(rule, asked) ?? aboveBound(rule, group) ?? liftedBy(rule);
+      const ofThings = () => unaskedHere(rule, asked) ?? aboveBound(rule, group, pushes) ?? liftedBy(rule);
       const why = isOfThings(rule) ? ofThings() : ofPool();
       if (why === null) return [];
       const message = `${ruleOf(rule, group)} ${why}.`;
@@ -327,8 +328,7 @@ function unaskedHere({ per, counts }: CompiledRule, asked: AskedHere | undefined
   }
   const lfs = leafMask('size:git:lfs');
   if (per !== 'repository' || !asked.isLfsByOwner || (counts & lfs) === 0) return null;
-  const which = counts === lfs ? 'counts nothing' : 'counts no LFS objects';
-  return `${which}: here they are known by their owners, and not by their repositories`;
+  return `counts ${counts === lfs ? 'nothing' : 'no LFS objects'}: here they are known by their owners, and not by their repositories`;
 }
 
 const onlyForAssigned =
@@ -363,19 +363,19 @@ function lifting(
   return others.find(other => isInsteadOf(other, alone, settings))?.name ?? null;
 }
 
-function aboveBound(rule: CompiledRule, { rules }: CompiledGroup): string | null {
-  if (rule.per !== 'file') return null;
-  const push = rules.find(
-    ({ per, limitBytes, covers, mode }) =>
-      per === 'push' &&
-      mode === undefined &&
-      (covers & rule.covers) === rule.covers &&
-      limitBytes !== -1 &&
-      limitBytes < rule.limitBytes,
-  );
-  return push === undefined
-    ? null
-    : `allows larger files than rule ${quoted(nameOf(push))} lets a whole push be, so that one refuses first`;
+/** Finds a push rule that refuses first, unless another group's lets such a push through. */
+function aboveBound(
+  { per, limitBytes, covers }: CompiledRule,
+  { name }: CompiledGroup,
+  pushes: readonly CompiledGroup[],
+): string | null {
+  if (per !== 'file') return null;
+  const isLower = (push: CompiledRule) => push.limitBytes !== -1 && push.limitBytes < limitBytes;
+  const lifts = (push: CompiledRule) => (push.covers & covers) !== 0 && !isLower(push);
+  const own = pushes.find(each => each.name === name)?.rules ?? [];
+  const lower = own.find(push => isLower(push) && (push.covers & covers) === covers);
+  if (lower === undefined || pushes.some(each => each.name !== name && each.rules.some(lifts))) return null;
+  return `allows larger files than rule ${quoted(nameOf(lower))} lets a whole push be, so that one refuses first`;
 }
 
 function covered(group: CompiledGroup): number {

@@ -227,6 +227,34 @@ t.test('a bound that holds for nobody, or never refuses first, is found, and lim
   t.equal(findings.length, 2);
 });
 
+t.test('a file that another group may push is not said to be refused by the bound of a push', async t => {
+  const free: Group = {
+    name: 'free',
+    rules: [
+      total,
+      { ...ruleOf('push', 5, 'size:all'), per: 'push' },
+      { ...ruleOf('file', 9, 'size:all'), per: 'file' },
+    ],
+  };
+  const beside = (limitBytes: number, rule: Partial<Rule> = {}) =>
+    faults({
+      groups: [
+        free,
+        {
+          name: 'staff',
+          rules: [total, { ...ruleOf('large', limitBytes, 'size:git:lfs'), per: 'push', ...rule }],
+        },
+      ],
+      defaultGroups: ['free'],
+    });
+  const idle = [{ code: 'idle_bound', group: 'free', rule: 'file' }];
+  t.same(beside(-1), []);
+  t.same(beside(9), []);
+  t.same(beside(8), idle);
+  t.same(beside(-1, { mode: 'report' }), idle, 'it lets nothing through');
+  t.same(beside(-1, { per: 'repository' }), idle);
+});
+
 t.test('a pool that has room for the limits of all its members is found', async t => {
   const pool = (limitBytes: number): Rule => ({ ...ruleOf('pool', limitBytes, 'size:all'), per: 'group' });
   const ask = (limitBytes: number, members: number) =>
