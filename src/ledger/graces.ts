@@ -321,11 +321,12 @@ function documentAfter(
   const kept = before.flatMap(entry => {
     const still = passed.get(entry.rule);
     if (still === undefined) return isStale() ? [entry] : [];
+    const { isReported } = still;
     // A limit that only reported did not warn the owner. Its grace begins anew when it refuses.
-    const isBegunAnew = entry.isReported && !still.isReported;
+    const isBegunAnew = entry.isReported && !isReported;
     // A begin in the future comes from a wrong clock: that of then, if that of now is steady.
-    if (!isBegunAnew && (entry.since <= now || !isSteady)) return [entry];
-    return [{ ...entry, since: now, isReported: entry.isReported && still.isReported }];
+    const isKept = !isBegunAnew && (entry.since <= now || !isSteady);
+    return [{ ...entry, since: isKept ? entry.since : now, isReported }];
   });
   const known = new Set(before.map(({ rule }) => rule));
   const begun = [...passed].flatMap(([rule, { isReported }]) =>

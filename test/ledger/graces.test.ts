@@ -195,7 +195,21 @@ t.test('what only reported begins anew when it refuses, since nobody was warned'
   ledger.settings = { ...week, mode: 'report' };
   clock.pass(7 * day);
   await ledger.graces.settled();
-  t.match(decided(ledger), { allowed: false }, 'what was warned of stays so');
+  t.match(decided(ledger), { allowed: false }, 'what it would refuse is still told');
+  ledger.settings = week;
+  t.match(
+    decided(ledger),
+    { allowed: true, grace: { until: clock.wall() + 7 * day } },
+    'a report warns nobody',
+  );
+  await ledger.graces.settled();
+  t.strictSame(sinceOf(ledger), [['tried', clock.wall()]]);
+  clock.pass(7 * day);
+  t.match(decided(ledger), { allowed: false }, 'once');
+  await ledger.documents.transact(({ changes }) => editRule(changes, 'tried', { mode: 'report' }));
+  await ledger.graces.settled();
+  await ledger.documents.transact(({ changes }) => editRule(changes, 'tried', { mode: 'enforce' }));
+  t.match(decided(ledger), { allowed: true, rule: 'tried', grace: { until: clock.wall() + 7 * day } });
 });
 
 t.test('switched off, nothing is kept; without GRACE neither', async t => {
