@@ -13,7 +13,17 @@ import { SoftquotaError } from '../errors.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text.ts';
 import type { Work } from '../turns.ts';
-import { byAge, newNumber, type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
+import {
+  byAge,
+  linkKind,
+  newNumber,
+  type SessionDocument,
+  sessionKind,
+  sourceKind,
+  tokenKind,
+  type Via,
+} from './kinds.ts';
+import { issuerOf } from './oauth/issuer.ts';
 import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
 
 const minuteMs = 60_000;
@@ -176,7 +186,22 @@ export function isOver(
   now: number,
 ): boolean {
   if (session.stolenAt !== null || endOf(session, lastUsedAt) <= now) return true;
-  return session.via.is === 'token' && snapshot.get(tokenKind, session.via.tokenKey) === undefined;
+  const { owner, via } = session;
+  if (via.is === 'token') return snapshot.get(tokenKind, via.tokenKey) === undefined;
+  return via.is === 'source' && !isGiven(snapshot, owner, via);
+}
+
+/** Tells whether a source still gives its sign-ins to an owner: it is in use, and so is the link. */
+function isGiven(
+  snapshot: Snapshot,
+  ownerId: number,
+  { source: id, issuer, subject }: Extract<Via, { readonly is: 'source' }>,
+): boolean {
+  const source = snapshot.get(sourceKind, String(id));
+  if (source?.isActive !== true || issuerOf(source.discoveryUrl) !== issuer) return false;
+  for (const [, link] of snapshot.ofOwner(linkKind, ownerId))
+    if (link.issuer === issuer && link.subject === subject) return true;
+  return false;
 }
 
 export function sessionEntriesOf(

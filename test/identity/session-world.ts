@@ -9,6 +9,7 @@ import {
   identityKinds,
   type NewToken,
   type SignIn,
+  sourceKinds,
 } from '../../src/identity/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { SetClock, silentLog, World } from '../ledger/world.ts';
@@ -25,7 +26,7 @@ interface Options {
 
 export async function world(t: Test, options: Options = {}) {
   const clock = new SetClock();
-  const opened = new World(t, { kinds: identityKinds, clock });
+  const opened = new World(t, { kinds: [...identityKinds, ...sourceKinds], clock });
   const ledger = await opened.open();
   const warned: string[] = [];
   const log = { ...silentLog, warn: (_: object, words: string) => void warned.push(words) };

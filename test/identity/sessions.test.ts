@@ -2,7 +2,22 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { editUser, endSession, Identity, revokeToken, sessionLimits } from '../../src/identity/index.ts';
+import type { Transaction } from '../../src/documents/index.ts';
+import {
+  createSource,
+  createUser,
+  deleteSource,
+  editSource,
+  editUser,
+  endSession,
+  Identity,
+  putLink,
+  revokeToken,
+  secretKeysOf,
+  sessionLimits,
+  startSession,
+  unlink,
+} from '../../src/identity/index.ts';
 import { sessionKind, useKind } from '../../src/identity/kinds.ts';
 import { parts } from '../../src/turns.ts';
 import { silentLog } from '../ledger/world.ts';
@@ -83,6 +98,45 @@ t.test('a session ends when its token does', async t => {
   t.match(await identity.authenticateSession(expiring.value), { is: 'refused' });
   t.equal(nameIn(await identity.authenticateSession(kept.value)), 'dave');
 });
+
+const making = { keys: secretKeysOf(['k'.repeat(40)]), now: 0 };
+const issuer = 'https://login.example';
+
+for (const [what, end] of Object.entries<(transaction: Transaction, source: string) => unknown>({
+  'its source is deleted': deleteSource,
+  'its source is switched off': (transaction, source) =>
+    editSource(transaction, source, { isActive: false }, making),
+  'its source gets another provider': (transaction, source) =>
+    editSource(transaction, source, { discoveryUrl: 'https://other.example' }, making),
+  'its account is unlinked': (transaction, source) => unlink(transaction, source, 'alice'),
+  'its account belongs to another user': (transaction, source) => {
+    unlink(transaction, source, 'alice');
+    putLink(transaction.changes, createUser(transaction, { name: 'bob' }), { issuer, subject: 'a' }, 0);
+  },
+})) {
+  t.test(`a session ends when ${what}, also one that another host starts meanwhile`, async t => {
+    const { clock, ledger, identity } = await world(t);
+    const { source, started } = await ledger.documents.transact(transaction => {
+      const { changes } = transaction;
+      const wanted = { name: 'company', discoveryUrl: `${issuer}/`, clientId: 'softquota' };
+      const source = createSource(changes, wanted, making);
+      const alice = createUser(transaction, { name: 'alice' });
+      putLink(changes, alice, { issuer, subject: 'a' }, 0);
+      const via = { is: 'source', source: source.id, issuer, subject: 'a' } as const;
+      const session = { via, scopes: ['all'], endsAt: null };
+      return { source, started: startSession(changes, alice, session, clock.wall()) };
+    });
+    t.equal(nameIn(await identity.authenticateSession(started.value)), 'alice');
+    await identity.signedIn.sweep();
+    t.equal(identity.signedIn.sessionsOf(started.document.owner).length, 1);
+    await ledger.documents.transact(transaction => end(transaction, String(source.id)));
+    const text = JSON.stringify(started.document);
+    ledger.documents.applyVolatile({ documents: [{ kind: 'session', key: started.key, text }] });
+    t.match(await identity.authenticateSession(started.value), { is: 'refused' });
+    await identity.signedIn.sweep();
+    t.equal(ledger.documents.snapshot.get(sessionKind, started.key), undefined);
+  });
+}
 
 t.test('who is let in is looked at again without what was brought', async t => {
   const { clock, ledger, identity, signIn } = await world(t);

@@ -7,7 +7,7 @@
  */
 
 import { claimKind, quotaGroupsIn, type Synchronization } from '../../wire/index.ts';
-import type { SourceDocument } from './sources.ts';
+import type { SourceDocument } from '../kinds.ts';
 
 /** The claims of a provider: the payload of an ID token, together with those of the userinfo endpoint. */
 export type Claims = Readonly<Record<string, unknown>>;

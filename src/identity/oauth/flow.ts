@@ -13,7 +13,7 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { printable } from '../../text.ts';
 import { type OfferedSource, wayBack } from '../../wire/index.ts';
-import type { SessionDocument } from '../kinds.ts';
+import type { SessionDocument, SourceDocument } from '../kinds.ts';
 import { endBrought, endSessions, type SessionCookie, startSession } from '../sessions.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
@@ -27,7 +27,7 @@ import {
   type Provider,
   rememberingProviders,
 } from './providers.ts';
-import { clientSecretOf, type SourceDocument, sourceById, sourcesIn } from './sources.ts';
+import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { type LoginResult, logIn, SignInFault, warn } from './synchronization.ts';
 
 interface SignInFlowOptions {

@@ -10,11 +10,12 @@ import * as openid from 'openid-client';
 import { z } from 'zod';
 import { systemCode } from '../../errors.ts';
 import type { SignInFaultCode } from '../../wire/index.ts';
+import type { SourceDocument } from '../kinds.ts';
 import { type Claims, isObject } from './claims.ts';
 import { boundedFetch, discoveryOf, isSafeAddress, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { PendingLogin } from './pending-sign-ins.ts';
-import { clientSecretOf, type KnownSecret, type SourceDocument } from './sources.ts';
+import { clientSecretOf, type KnownSecret } from './sources.ts';
 import { type LoginResult, SignInFault } from './synchronization.ts';
 
 const answerSeconds = 10;

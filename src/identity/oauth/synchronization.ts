@@ -16,7 +16,7 @@ import {
   type TriedSynchronization,
   unmappedIn,
 } from '../../wire/index.ts';
-import { type LinkDocument, profileOf } from '../kinds.ts';
+import { type LinkDocument, profileOf, type SourceDocument } from '../kinds.ts';
 import { tokensOf } from '../tokens.ts';
 import { createUser, linkAt, linkOf, putLink, setAdministrationBy } from '../users.ts';
 import { type Administration, administrationBy, type Claims, synchronize, textClaim } from './claims.ts';
@@ -24,7 +24,6 @@ import { issuerOf } from './issuer.ts';
 import {
   draftedSource,
   type NewSource,
-  type SourceDocument,
   setAdministrator,
   sourceNamed,
   unknownQuotaGroups,
