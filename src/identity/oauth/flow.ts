@@ -53,7 +53,7 @@ export class SignInFlow {
 
   constructor(options: SignInFlowOptions) {
     this.#options = options;
-    this.#providerOf = rememberingProviders(options.keys, () => options.now());
+    this.#providerOf = rememberingProviders(options.keys);
   }
 
   offered(): readonly OfferedSource[] {

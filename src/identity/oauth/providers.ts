@@ -9,6 +9,7 @@
 import * as openid from 'openid-client';
 import { z } from 'zod';
 import { systemCode } from '../../errors.ts';
+import { monotonicClock } from '../../turns.ts';
 import type { SignInFaultCode } from '../../wire/index.ts';
 import type { SourceDocument } from '../kinds.ts';
 import { type Claims, isObject } from './claims.ts';
@@ -54,6 +55,7 @@ export type Provider = readonly [openid.Configuration, ...openid.Configuration[]
 
 interface Remembered {
   readonly found: Promise<() => Provider>;
+  /** Milliseconds of the monotonic clock, since a wall clock may be set back. */
   until: number;
 }
 
@@ -63,10 +65,8 @@ interface Remembered {
  * an earlier sign-in fetched. Keys are fetched only after the provider has accepted a code, so nobody can
  * cause such requests at will.
  */
-export function rememberingProviders(
-  keys: SecretKeys,
-  now: () => number,
-): (source: SourceDocument) => Promise<Provider> {
+export function rememberingProviders(keys: SecretKeys): (source: SourceDocument) => Promise<Provider> {
+  const { now } = monotonicClock;
   const remembered = new Map<string, Remembered>();
   return async source => {
     const { id, discoveryUrl, clientId, clientSecret } = source;
