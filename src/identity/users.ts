@@ -188,15 +188,38 @@ export function setMember(
   role: Role,
 ): void {
   mustBeOrganization(organization);
-  if (user.type !== 'user') {
-    const message = `${printable(user.name)} is an organization: only users can be members`;
-    throw new SoftquotaError('invalid', message);
-  }
+  mustBeUser(user);
   const members = membersOf(changes, organization.id);
   const member = { user: user.id, role };
   const isThere = members.some(each => each.user === user.id);
   const changed = members.map(each => (each.user === user.id ? member : each));
   putMembers(changes, organization.id, isThere ? changed : [...members, member]);
+}
+
+export interface NewMember {
+  readonly user: OwnerRecord;
+  readonly role: Role;
+}
+
+/**
+ * Gives an organization these members and no others; those who stay keep their places. If a user is named
+ * twice, the last role counts. Throws `not_found` for no organization, `invalid` for no user.
+ */
+export function setMembers(
+  changes: ChangeSet,
+  organization: OwnerRecord,
+  wanted: readonly NewMember[],
+): void {
+  mustBeOrganization(organization);
+  for (const { user } of wanted) mustBeUser(user);
+  const before = new Map(membersOf(changes, organization.id).map(({ user, role }) => [user, role]));
+  const after = new Map(wanted.map(({ user, role }) => [user.id, role]));
+  if (after.size === before.size && [...after].every(([user, role]) => before.get(user) === role)) return;
+  const members = [...new Set([...before.keys(), ...after.keys()])].flatMap(user => {
+    const role = after.get(user);
+    return role === undefined ? [] : [{ user, role }];
+  });
+  putMembers(changes, organization.id, members);
 }
 
 /** Throws `not_found` if it is not an organization, `already_out` if the user is not a member. */
@@ -218,6 +241,12 @@ function forgetMemberships(changes: ChangeSet, ownerId: number): void {
     const others = membersOf(changes, organization).filter(({ user }) => user !== ownerId);
     putMembers(changes, organization, others);
   }
+}
+
+/** Throws `invalid`. */
+function mustBeUser({ type, name }: OwnerRecord): void {
+  if (type === 'user') return;
+  throw new SoftquotaError('invalid', `${printable(name)} is an organization: only users can be members`);
 }
 
 /** Throws `not_found`. */

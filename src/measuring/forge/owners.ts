@@ -14,10 +14,10 @@ import {
   hasProfile,
   isOnlyFound,
   membersOf,
+  type NewMember,
   profileOf,
   type Role,
-  removeMember,
-  setMember,
+  setMembers,
 } from '../../identity/index.ts';
 import type { OwnerRename } from '../../ledger/index.ts';
 import { nameFault } from '../../quota/index.ts';
@@ -219,47 +219,25 @@ export function* syncMembers(transaction: Transaction, all: readonly ForgeMember
     const organization = linkedOwner(transaction, members.organization);
     if (organization?.type === 'organization') {
       told.add(organization.id);
-      syncOrganization(transaction, organization, wantedOf(transaction, members));
+      setMembers(transaction.changes, organization, wantedOf(transaction, members));
     }
     yield;
   }
   for (const [, { owner: id, type }] of transaction.changes.all(forgeLinkKind)) {
     const isLeft = type === 'organization' && !told.has(id) && membersOf(transaction.changes, id).length > 0;
     const organization = isLeft ? transaction.ownerById(id) : undefined;
-    if (organization !== undefined) syncOrganization(transaction, organization, new Map());
+    if (organization !== undefined) setMembers(transaction.changes, organization, []);
     yield;
   }
 }
 
-function wantedOf(transaction: Transaction, { owners, members }: ForgeMembers): ReadonlyMap<number, Role> {
-  const wanted = new Map<number, Role>();
-  for (const [ids, role] of [
-    [members, 'member'],
-    [owners, 'owner'],
-  ] as const) {
-    for (const id of ids) {
+function wantedOf(transaction: Transaction, { owners, members }: ForgeMembers): readonly NewMember[] {
+  const withRole = (ids: readonly number[], role: Role) =>
+    ids.flatMap(id => {
       const user = linkedOwner(transaction, id);
-      if (user?.type === 'user') wanted.set(user.id, role);
-    }
-  }
-  return wanted;
-}
-
-function syncOrganization(
-  transaction: Transaction,
-  organization: OwnerRecord,
-  wanted: ReadonlyMap<number, Role>,
-): void {
-  const { changes } = transaction;
-  const present = new Map(membersOf(changes, organization.id).map(({ user, role }) => [user, role]));
-  for (const id of present.keys()) {
-    const user = wanted.has(id) ? undefined : transaction.ownerById(id);
-    if (user !== undefined) removeMember(changes, organization, user);
-  }
-  for (const [id, role] of wanted) {
-    const user = present.get(id) === role ? undefined : transaction.ownerById(id);
-    if (user !== undefined) setMember(changes, organization, user, role);
-  }
+      return user?.type === 'user' ? [{ user, role }] : [];
+    });
+  return [...withRole(members, 'member'), ...withRole(owners, 'owner')];
 }
 
 function linkedOwner(transaction: Transaction, forgeId: number): OwnerRecord | undefined {
