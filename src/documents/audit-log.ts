@@ -162,12 +162,12 @@ function* changedDocuments(
   for (const [what, page] of transaction.changes.changed) {
     const kind = kinds.get(what);
     if (kind === undefined || (kind.durability === 'volatile' && kind.describe === undefined)) continue;
-    const describe = (key: string, document: unknown): Description =>
-      kind.describe?.(key, document, nameOf) ?? { name: null, ownerId: null, content: {} };
+    const describe = (key: string, document: unknown, other: unknown): Description =>
+      kind.describe?.(key, document, nameOf, other) ?? { name: null, ownerId: null, content: {} };
     for (const [key, document] of page) {
       const known = snapshot.get(kind, key);
-      const before = known === undefined ? null : describe(key, known);
-      const after = document === null ? null : describe(key, document);
+      const before = known === undefined ? null : describe(key, known, document);
+      const after = document === null ? null : describe(key, document, known ?? null);
       // Without a description, the documents themselves are compared.
       const same = kind.describe === undefined ? isSame(known ?? null, document) : isSame(before, after);
       yield same ? null : { what, before, after };

@@ -23,9 +23,9 @@ export interface Kind<T> {
   /**
    * Returns the part of a document that the audit log shows, so nothing secret. A change that leaves it equal
    * has no event. For a kind without `describe` the log says only that a document was changed; for a volatile
-   * kind without it, nothing.
+   * kind without it, nothing. `other` is the document on the other side of the change; null: there is none.
    */
-  describe?(key: string, document: T, nameOf: (ownerId: number) => string): Description;
+  describe?(key: string, document: T, nameOf: (ownerId: number) => string, other: T | null): Description;
   /** Returns the id of the owner that a document belongs to, for `ofOwner`. */
   ownerOf?(document: T): number;
 }

@@ -53,16 +53,23 @@ const members = z.array(z.strictObject({ user: whole, role: z.enum(roles) })).re
 /** The members by user id, in the order in which they joined. */
 export type Members = z.infer<typeof members>;
 
-/** The members of an organization. The key is its owner id; without members there is no document. */
+const mostShown = 50;
+
+/**
+ * The members of an organization. The key is its owner id; without members there is no document. The audit
+ * log shows only members whom a change brings, removes or gives another role, since there may be thousands.
+ */
 export const membersKind: Kind<Members> = {
   name: 'members',
   durability: 'versioned',
   schema: members,
-  describe: (key, entries, nameOf) => ({
-    name: nameOf(Number(key)),
-    ownerId: Number(key),
-    content: { members: entries.map(({ user, role }) => ({ user: nameOf(user), role })) },
-  }),
+  describe: (key, entries, nameOf, other) => {
+    const others = new Map(other?.map(({ user, role }) => [user, role]));
+    const differing = entries.filter(({ user, role }) => others.get(user) !== role);
+    const shown = differing.slice(0, mostShown).map(({ user, role }) => ({ user: nameOf(user), role }));
+    const count = differing.length > mostShown ? { members_count: differing.length } : {};
+    return { name: nameOf(Number(key)), ownerId: Number(key), content: { members: shown, ...count } };
+  },
 };
 
 /** Drops the last use, which earlier versions stored here. A shared store or a backup may still have it. */

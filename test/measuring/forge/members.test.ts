@@ -51,6 +51,35 @@ t.test('members come and go as in the forge, and who stays keeps the place', asy
   t.strictSame(names(), []);
 });
 
+t.test('an event has the members who differ, and of very many the first fifty', async t => {
+  const { ledger, documents, ids } = await open(t, 60);
+  const newest = async () => {
+    const [event] = await ledger.eventLog.events({ kind: 'policy', limit: 1 });
+    const { what, before, after } = JSON.parse(event?.text ?? '{}');
+    return { what, before, after };
+  };
+  const sync = async (owners: readonly number[], members: readonly number[]) => {
+    const told = [{ organization, owners, members }];
+    await documents.transactInSlices(transaction => syncMembers(transaction, told));
+    return newest();
+  };
+  const first = ids.slice(0, 50).map(id => ({ user: `user${id}`, role: 'member' }));
+  const all = { members: first, members_count: 60 };
+  const [one = 0, two = 0, ...others] = ids;
+  t.strictSame(await sync([], ids), { what: 'members', before: null, after: all });
+  t.strictSame(await sync([two], others), {
+    what: 'members',
+    before: { members: first.slice(0, 2) },
+    after: { members: [{ user: `user${two}`, role: 'owner' }] },
+  });
+  t.strictSame(await sync([two], [one, ...others]), {
+    what: 'members',
+    before: { members: [] },
+    after: { members: [{ user: `user${one}`, role: 'member' }] },
+  });
+  t.match(await sync([], []), { before: { members_count: 60 }, after: null });
+});
+
 t.test('very many members of one organization keep nobody waiting', async t => {
   const { documents, ids } = await open(t, 20_000);
   const members = [{ organization, owners: [], members: ids }];

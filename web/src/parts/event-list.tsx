@@ -280,5 +280,8 @@ function groupsIn(content: unknown): readonly string[] {
 
 function fieldWords({ what, before, after }: EventOf<'policy'>): string {
   // The sentences of these events say everything already.
-  return what === 'assignment' || what === 'session' ? '' : changedFields(before, after).join('; ');
+  if (what === 'assignment' || what === 'session') return '';
+  const words = changedFields(before, after).join('; ');
+  // Events of a change of members have only those who differ.
+  return what === 'members' && before !== null && after !== null ? `changed ${words}` : words;
 }
