@@ -301,7 +301,8 @@ export const ownEventKinds = ownEvent.options.map(({ shape }) => shape.kind.valu
 
 export type Event = z.infer<typeof event>;
 /** The events of some kinds. */
-export type EventOf<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
+export type EventOf<Kind extends EventKind> = Extract<Event, { readonly kind: Kind }>;
+export type EventKind = Event['kind'];
 
 /** Converts a stored record to an event; null: it is not a valid event. */
 export function eventOf({ id, kind, at, text }: EventRecord): Event | null {

@@ -8,7 +8,7 @@ import type { EventQuery, EventRecord } from '../store/index.ts';
 import { isoTime } from '../text.ts';
 import { inSlices } from '../turns.ts';
 import { Crossings, type CrossingsOptions } from './crossings.ts';
-import { type Event, type EventOf, eventKinds, eventOf, fieldsIn } from './event-shapes.ts';
+import { type Event, type EventKind, type EventOf, eventKinds, eventOf, fieldsIn } from './event-shapes.ts';
 import { dayMs, dayOf, hourMs } from './history.ts';
 import { dayKind, Tally, type TallyLimits } from './tally.ts';
 
@@ -23,7 +23,7 @@ interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
 }
 
 interface EventsQuery extends EventFilter {
-  readonly kind?: Event['kind'] | undefined;
+  readonly kind?: EventKind | undefined;
   /** The name of an owner: finds events recorded under the name, and events of the owner who has it now. */
   readonly owner?: string | undefined;
   /** The end of the previous page; see `EventsPage.next`. */
@@ -49,7 +49,7 @@ const mostLookedAt = 20_000;
 const lookedAtOnce = 500;
 
 /** The fields of an event that the caller passes. */
-type Told<Kind extends Event['kind']> = Omit<EventOf<Kind>, 'id' | 'at' | 'kind' | 'host'>;
+type Told<Kind extends EventKind> = Omit<EventOf<Kind>, 'id' | 'at' | 'kind' | 'host'>;
 
 export class Events {
   readonly #options: EventsOptions;
@@ -123,7 +123,7 @@ export class Events {
     this.#enqueue('inherited', owner, fields);
   }
 
-  #enqueue(kind: Event['kind'], owner: string | null, fields: object): void {
+  #enqueue(kind: EventKind, owner: string | null, fields: object): void {
     const { ledger, now, host } = this.#options;
     const record = owner === null ? undefined : ledger.documents.owners.named(owner);
     const event = {
@@ -151,7 +151,7 @@ export class Events {
   }
 
   /** Lists events of these kinds of this owner, without those of earlier owners of the name. */
-  listOf<Kind extends Event['kind']>(
+  listOf<Kind extends EventKind>(
     ownerId: number,
     kinds: readonly Kind[],
     page: Pick<EventsQuery, 'after' | 'limit'>,
@@ -191,7 +191,7 @@ export class Events {
     return days.slice(0, -1).reduce((sum, { count }) => sum + count, 0);
   }
 
-  async #page<Kind extends Event['kind']>(
+  async #page<Kind extends EventKind>(
     kinds: readonly Kind[],
     owner: NonNullable<EventQuery['owner']> | null,
     { after, limit, ...filter }: Omit<EventsQuery, 'kind' | 'owner'>,
@@ -225,7 +225,7 @@ export class Events {
 
   /** Queries each kind by itself, since the index is by kind, and merges the results. */
   async #recordsOf(
-    kinds: readonly Event['kind'][],
+    kinds: readonly EventKind[],
     owner: NonNullable<EventQuery['owner']> | null,
     after: Place | undefined,
     limit: number,
@@ -271,7 +271,7 @@ export class Events {
   }
 }
 
-function toldOf<Kind extends Event['kind']>(record: EventRecord, kinds: readonly Kind[]): EventOf<Kind> {
+function toldOf<Kind extends EventKind>(record: EventRecord, kinds: readonly Kind[]): EventOf<Kind> {
   const event = eventOf(record);
   const isAsked = (told: Event): told is EventOf<Kind> => kinds.some(kind => kind === told.kind);
   if (event !== null && isAsked(event)) return event;
