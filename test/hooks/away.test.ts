@@ -165,8 +165,11 @@ t.test('last: what was refused in the daemon’s last list stays refused, in the
   t.match(await hook({ GL_REPOSITORY: 'project-1' }), { code: 1, stderr: `GL-HOOK-ERR: ${said}` });
 });
 
-t.test('last: an old list, one that others may write, and one that is no file count as none', async t => {
+t.test('last: an old list, a future one, one that others may write, and no file count as none', async t => {
   const { world, file, hook } = await listed(t);
+  const soon = new Date(Date.now() + 3600_000);
+  await utimes(file, soon, soon);
+  t.match(await hook(), { code: 0, stderr: passes }, 'a clock that was set back');
   const old = new Date(Date.now() - 25 * 3600_000);
   await utimes(file, old, old);
   t.match(await hook(), { code: 0, stderr: passes });

@@ -1,6 +1,6 @@
 /** LFS over ssh, with a program of the test's own in place of the real one, and a gate that says odd things. */
 
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { plain, refused } from './gate.ts';
@@ -55,4 +55,7 @@ t.test('without a daemon the list says what is refused of LFS, and not of pushes
   t.match((await upload()).stdout, taken);
   await writeFile(list, `lfs\t${world.bare}\tno objects\n`);
   t.match(await upload(), { stdout: /status 507\n0001....softquota: .* Last known: no objects\n/ });
+  const soon = new Date(Date.now() + 3600_000);
+  await utimes(list, soon, soon);
+  t.match((await upload()).stdout, taken, 'a list from the future');
 });

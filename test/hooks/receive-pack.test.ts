@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { allowed, plain, refused, warned } from './gate.ts';
@@ -158,12 +158,15 @@ t.test('when the daemon does not answer, onError decides, and says so once', asy
   const { world, folder, big, push } = await open(t);
   await world.gate.close();
   await big();
-  t.match(await push(), {
-    code: 0,
-    said: 'softquota: the quota could not be checked, so this push is allowed.',
-  });
+  const passes = { code: 0, said: 'softquota: the quota could not be checked, so this push is allowed.' };
+  t.match(await push(), passes);
   const list = world.gate.socket.replace(/\.sock$/, '.refused');
   await writeFile(list, `path\t${world.bare}\tno more\n`);
+  const [now, soon] = [new Date(), new Date(Date.now() + 3600_000)];
+  await utimes(list, soon, soon);
+  await big();
+  t.match(await push(), passes, 'a list from the future');
+  await utimes(list, now, now);
   await big();
   const known = 'softquota: the quota could not be checked. Last known: no more';
   t.match(await push(), { code: 1, stderr: atOnce, said: known });

@@ -1,6 +1,6 @@
 /** hooks/upload: the same question, for upload handlers. */
 
-import { writeFile } from 'node:fs/promises';
+import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { HookSettings } from '../../src/git/index.ts';
@@ -68,6 +68,9 @@ t.test('when nobody can tell, onError says what an upload may', async t => {
   await published('fold');
   t.match(await upload('Alice', 'size:git:lfs'), { code: 1, stderr: /Last known: no more\n$/ });
   t.match(await upload('alice', 'size:assets:wiki'), { code: 0, stderr: /so this upload is allowed/ });
+  const soon = new Date(Date.now() + 3600_000);
+  await utimes(list, soon, soon);
+  t.match(await upload('alice', 'size:git:lfs'), { code: 0, stderr: /so this upload is allowed/ });
 });
 
 t.test('what no PATH matches is let through without a word', async t => {
