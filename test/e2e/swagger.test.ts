@@ -47,7 +47,7 @@ const group = {
 };
 const shown = { ...group, rules: group.rules.map(rule => ({ ...rule, per: 'owner' })) };
 
-for (const [way, open] of some(Object.entries(await waysIn('api.md')), 3)) {
+for (const [way, open] of some(Object.entries(await waysIn()), 3)) {
   t.test(`${way}, the page takes a token and sends requests, and loads no other host`, async t => {
     const server = await Server.open(t, { started: false });
     const address = await open(t, server);

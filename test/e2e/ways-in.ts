@@ -13,9 +13,9 @@ import { freePort, startNginx } from './transports.ts';
  */
 type WayIn = (t: Test, server: Server) => Promise<string>;
 
-/** Ways in, by their names; nginx has the settings that the page of the manual shows. */
-export async function waysIn(page: string): Promise<Readonly<Record<string, WayIn>>> {
-  const [block] = (await readGuide(page)).filter(({ kind }) => kind === 'nginx');
+/** Ways in, by their names; nginx has the settings that docs/api.md shows. */
+export async function waysIn(): Promise<Readonly<Record<string, WayIn>>> {
+  const [block] = (await readGuide('api.md')).filter(({ kind }) => kind === 'nginx');
   const asInManual = block?.text ?? '';
   const withoutPath = asInManual.replace(/(?<=proxy_pass [^;]*)(?=;)/, '/');
   return {

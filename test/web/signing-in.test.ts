@@ -22,7 +22,7 @@ function complaintsOf(tab: Tab): readonly string[] {
   return tab.complaints.filter(complaint => !/status of 4\d\d/.test(complaint));
 }
 
-for (const [way, open] of Object.entries(await waysIn('web.md'))) {
+for (const [way, open] of Object.entries(await waysIn())) {
   t.test(`${way}, a link signs in, pages are found, and signing out forgets it`, async t => {
     const server = await Server.open(t, { started: false });
     const address = await open(t, server);
