@@ -90,7 +90,7 @@ export async function pipePrograms(
     for (const { child } of running) {
       killGroup(child.pid);
       // A process that has left the group may hold the pipes open.
-      for (const stream of child.stdio) stream?.destroy();
+      for (const stream of child.stdio ?? []) stream?.destroy();
     }
   };
   let isOverdue = false;
@@ -98,14 +98,16 @@ export async function pipePrograms(
     isOverdue = true;
     killAll();
   }, timeoutMs);
-  running[0]?.child.stdin.on('error', () => {}); // what it did not read, it did not need
-  running[0]?.child.stdin.end(input);
-  // If the connection between two programs breaks, their exit statuses show it.
-  const pipes = running
-    .slice(1)
-    .map(({ child }, index) => pipeline(running[index]?.child.stdout ?? [], child.stdin).catch(() => {}));
   let isWhole = false;
   try {
+    // Rejects if one could not be started, which has no streams if we have no descriptor left.
+    await Promise.all(running.map(({ child, ended }) => (child.pid === undefined ? ended : null)));
+    running[0]?.child.stdin.on('error', () => {}); // what it did not read, it did not need
+    running[0]?.child.stdin.end(input);
+    // If the connection between two programs breaks, their exit statuses show it.
+    const pipes = running
+      .slice(1)
+      .map(({ child }, index) => pipeline(running[index]?.child.stdout ?? [], child.stdin).catch(() => {}));
     for await (const piece of running.at(-1)?.child.stdout ?? []) take(piece);
     await Promise.all(pipes);
     const ended = await Promise.all(running.map(each => each.ended));

@@ -32,6 +32,27 @@ t.test('a program that is not there is an error of the system', async t => {
   await t.rejects(runProgram('/no/such/program', [], { timeoutMs }), { code: 'ENOENT' });
 });
 
+t.test('a program for which no descriptor is left is an error of the system, and breaks nothing', async t => {
+  const script = `
+    import { closeSync, openSync } from 'node:fs';
+    import { setTimeout } from 'node:timers/promises';
+    import { pipePrograms } from '${new URL('../../src/bounded/index.ts', import.meta.url)}';
+    const open = [];
+    try { for (;;) open.push(openSync('/dev/null')); } catch {}
+    const stage = { program: 'sleep', args: ['1000'], env: {} };
+    const codes = new Set();
+    // Node leaves descriptors open that it has made for a program which it then cannot start.
+    for (let free = 1; !codes.has('not_ready'); free++) {
+      for (const descriptor of open.splice(-free)) closeSync(descriptor);
+      codes.add(await pipePrograms([stage, stage], { timeoutMs: 50 }, () => {}).catch(error => error.code));
+      await setTimeout(60);
+    }
+    console.log([...codes].join());`;
+  const words = ['--nofile=256', process.execPath, '--input-type=module', '--eval', script];
+  const { status, output, complaint } = await runProgram('prlimit', words, { timeoutMs });
+  t.same({ status, output }, { status: 0, output: 'EMFILE,not_ready\n' }, complaint);
+});
+
 t.test('it has no terminal of ours, and the user that it is to run as', async t => {
   const script = 'cut -d" " -f6 /proc/$$/stat; echo $$; id -u; (: </dev/tty) 2>/dev/null || echo none';
   const { output } = await runProgram('sh', ['-c', script], { timeoutMs, user: { uid: 65534, gid: 65534 } });
