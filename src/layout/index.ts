@@ -28,6 +28,7 @@ export {
   identityAt,
   isSearchable,
   list,
+  namesByType,
   notFollowed,
   saysHangs,
   watchLooks,

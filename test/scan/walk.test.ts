@@ -21,6 +21,7 @@ import { Cache } from '../../src/scan/signature.ts';
 import type { Walked, WalkRequest } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { isLong } from '../run-length.ts';
+import { mountTypeless } from '../typeless.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt, walked, walkRequest } from './world.ts';
 
 /** Walks a directory, and calls `pulse` on the way; null: it has gone. */
@@ -225,20 +226,6 @@ t.test(`a directory of ${crowd} files is walked, and read in pieces`, { timeout:
   const [outcome] = await once(walker, 'message');
   t.match(outcome, { bytes: 2 * crowd, files: crowd, partial: false, unread: { count: 0 } });
 });
-
-/** A file system that tells no types of entries. */
-function mountTypeless(t: Test): string {
-  const folder = temporary(t);
-  const [image, at] = [join(folder, 'image'), join(folder, 'disk')];
-  mkdirSync(at);
-  writeFileSync(image, '');
-  truncateSync(image, 2 ** 25);
-  execFileSync('mke2fs', ['-q', '-t', 'ext2', '-N', '8192', '-O', '^filetype', image]);
-  execFileSync('mount', ['-o', 'loop', image, at]);
-  t.teardown(() => execFileSync('umount', ['-l', at]));
-  rmSync(join(at, 'lost+found'), { recursive: true });
-  return at;
-}
 
 /** Replaces a function of node:fs, for Node itself too, until the test is over. */
 function replaceCall(t: Test, name: 'lstatSync' | 'opendirSync', call: (...given: never[]) => unknown): void {

@@ -1,8 +1,8 @@
 /** Finds the repositories below roots. */
 
-import { opendir } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { systemCode } from '../../errors.ts';
-import { decodePath, encodePath, holdsRepository, saysHangs } from '../../layout/index.ts';
+import { below, holdsRepository, namesByType, saysHangs } from '../../layout/index.ts';
 import { realPath, reasonOf } from './folder.ts';
 
 interface FoundRepositories {
@@ -64,11 +64,8 @@ function unreadAt(path: string, error: unknown): UnreadPlace {
 }
 
 async function directoriesIn(path: string): Promise<string[]> {
-  const found: string[] = [];
-  // Names need not be UTF-8, so they are read as latin1 and decoded.
-  for await (const entry of await opendir(encodePath(path), { encoding: 'latin1' })) {
-    if (!entry.isDirectory() || entry.name === '.git') continue;
-    found.push(`${path === '/' ? '' : path}/${decodePath(Buffer.from(entry.name, 'latin1'))}`);
-  }
-  return found;
+  // A long search lets other work have its turns.
+  await setImmediate();
+  const names = namesByType(path)?.directories ?? [];
+  return names.filter(name => name !== '.git').map(name => below(path, name));
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { findRepositories } from '../../../src/git/index.ts';
 import { encodePath } from '../../../src/layout/index.ts';
+import { mountTypeless } from '../../typeless.ts';
 import { Server } from './server.ts';
 
 t.test('every bare repository below the roots is found once, at any depth, in order', async t => {
@@ -56,6 +57,17 @@ t.test('a name that is not UTF-8 leads back to its bytes', async t => {
   for (const name of ['objects', 'refs', 'HEAD']) await mkdir(Buffer.concat([odd, Buffer.from(`/${name}`)]));
   const [found] = (await findRepositories([server.root])).repositories;
   t.same(encodePath(found ?? ''), odd);
+});
+
+t.test('a directory with such a name takes no others along where the file system tells no types', async t => {
+  const server = await Server.open(t);
+  const root = mountTypeless(t);
+  const names = ['app.git', 'bob/ü.git'];
+  for (const name of names) await server.git(['init', '-q', '--bare', join(root, name)]);
+  await mkdir(Buffer.concat([Buffer.from(`${root}/bob/`), Buffer.from([0xff])]));
+  await mkdir(join(root, 'carol/é'), { recursive: true });
+  const { repositories, unread } = await findRepositories([root]);
+  t.same({ repositories, unread }, { repositories: names.map(name => join(root, name)), unread: [] });
 });
 
 t.test('a directory that cannot be read is told with its path', async t => {
