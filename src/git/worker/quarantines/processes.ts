@@ -2,6 +2,7 @@
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { uptime } from 'node:os';
 import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { boundedText, identity, isThere } from '../files.ts';
@@ -35,8 +36,9 @@ const firstSpace = 'pid:[4026531836]';
 
 /** Lists all such processes. One that ends meanwhile is left out. */
 export async function pushProcesses(): Promise<readonly Process[]> {
-  const [, booted = '0'] = /^btime (\d+)/m.exec(boundedText('/proc/stat', longestText) ?? '') ?? [];
-  const bootedAt = Number(booted) * 1000;
+  const [, booted] = /^btime (\d+)/m.exec(boundedText('/proc/stat', longestText) ?? '') ?? [];
+  // A service manager may hide all of /proc but the processes. The uptime comes from the clock then.
+  const bootedAt = booted === undefined ? Date.now() - uptime() * 1000 : Number(booted) * 1000;
   const found: Process[] = [];
   const names = readdirSync('/proc').filter(name => /^\d+$/.test(name));
   for (const [at, name] of names.entries()) {

@@ -9,6 +9,7 @@ import {
   type Process,
   pushProcesses,
 } from '../../../../src/git/worker/quarantines/processes.ts';
+import { must } from '../../../e2e/run.ts';
 
 const minute = 60_000;
 const here = '1:100';
@@ -86,4 +87,19 @@ t.test('other work goes on while many processes are looked at', async t => {
   isOver = true;
   await counted;
   t.ok(turns > 2, `${turns} turns`);
+});
+
+t.test('the start of a process is known where /proc has nothing but processes', async t => {
+  const module = new URL('../../../../src/git/worker/quarantines/processes.ts', import.meta.url);
+  const script = `
+    import { pushProcesses } from '${module}';
+    const own = (await pushProcesses()).find(({ pid }) => pid === process.pid);
+    console.log(Date.now() - own.startedAt);`;
+  const words = ['--input-type=module', '--eval', script, 'receive-pack'];
+  const hidden = 'mount -t proc -o subset=pid proc /proc && ! test -e /proc/stat && exec "$@"';
+  for (const mounting of [hidden, 'exec "$@"']) {
+    const node = [globalThis.process.execPath, ...words];
+    const ms = await must('unshare', ['--mount', 'sh', '-c', mounting, 'sh', ...node]);
+    t.ok(Math.abs(Number(ms)) < 5000, `${ms} ms ago`);
+  }
 });
