@@ -34,19 +34,12 @@ function originOf(origin: ConfigOrigin): string {
   return printable(origin.file === null ? origin.variable : `${origin.variable} (${origin.file})`);
 }
 
-interface ConfigChange {
-  readonly section: string;
-  readonly key: string;
-  /** False if the change needs a restart. */
-  readonly reloadable: boolean;
-}
-
-export function compareConfigs(old: Config, next: Config): readonly ConfigChange[] {
+/** Returns the keys whose values differ. */
+export function compareConfigs(old: Config, next: Config): readonly Key<unknown>[] {
   const sections = new Map([...sectionsIn(old), ...sectionsIn(next)].map(section => [section.name, section]));
   return [...sections.values()]
     .flatMap(({ keys }) => keys)
-    .filter(key => !isDeepStrictEqual(valueIn(old, key), valueIn(next, key)))
-    .map(({ section, name, reloads }) => ({ section, key: name, reloadable: reloads }));
+    .filter(key => !isDeepStrictEqual(valueIn(old, key), valueIn(next, key)));
 }
 
 /**
@@ -54,12 +47,15 @@ export function compareConfigs(old: Config, next: Config): readonly ConfigChange
  * depend on is in force.
  */
 export function merged(old: Config, next: Config): Config {
+  // The forge may say whose a repository is and what is public, and only hosts of one store share their walks.
+  const isWaiting = old.forge?.kind !== next.forge?.kind || old.store.adapter !== next.store.adapter;
+  const { storage, storages, scan } = isWaiting ? old : next;
   return Object.freeze({
     ...old,
     quota: next.quota,
-    // The forge or the disk says what is public; changing between them needs a restart.
-    storages: (old.forge === null) === (next.forge === null) ? next.storages : old.storages,
-    scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
+    storage,
+    storages,
+    scan: Object.freeze({ ...next.scan, roots: scan.roots, workers: old.scan.workers }),
     requests: next.requests,
     hooks: next.hooks,
     gate: Object.freeze({ ...next.gate, addr: old.gate.addr, port: old.gate.port }),

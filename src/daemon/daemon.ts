@@ -225,20 +225,18 @@ export class Daemon {
     }
     current.refused = null;
     current.writtenSince = watchWritten(loaded.config.file);
-    const changed = compareConfigs(current.config, loaded.config);
-    const names = (reloadable: boolean) =>
-      changed
-        .filter(change => change.reloadable === reloadable)
-        .map(({ section, key }) => `[${section}] ${key}`);
+    const names = (old: Config, now: Config) =>
+      compareConfigs(old, now).map(({ section, name }) => `[${section}] ${name}`);
     const next = merged(current.config, loaded.config);
+    const changed = names(current.config, next);
+    const later = names(next, loaded.config);
     current.config = next;
     ledger.settings = next.quota;
     measuring.reconfigure(next);
     events.reconfigure(next.events);
     notices.reconfigure(next);
     log.level = next.log.level;
-    log.info({ changed: names(true) }, 'the configuration is reloaded');
-    const later = names(false);
+    log.info({ changed }, 'the configuration is reloaded');
     current.restartKeys = later;
     // If changes wait for a restart, a key that is back in the file may not be in force yet.
     if (later.length === 0) current.keys.take(loaded);

@@ -40,6 +40,7 @@ const values: Readonly<Record<string, fc.Arbitrary<string | number | boolean>>> 
   ...storage('storage.wiki'),
   ...storage('storage.attachments.issues'),
   ...storage('storage.packages'),
+  'storage.FOLLOW': list(segment.map(name => `/disk/${name}`)),
   'scan.WORKERS': fc.integer({ min: 1, max: 64 }),
   'scan.SCHEDULE': fc.tuple(fc.nat(59), fc.nat(23)).map(([minute, hour]) => `${minute} ${hour} * * *`),
   'scan.MEASURE': pick('apparent', 'allocated'),

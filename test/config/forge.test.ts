@@ -107,7 +107,7 @@ t.test('both keys of Praefect are printed, and a change of either is named', asy
   const changed = (next: string) =>
     compareConfigs(loaded.config, load(t, next).config)
       .filter(({ section }) => section === 'forge')
-      .map(({ key }) => key);
+      .map(({ name }) => name);
   t.same(changed(ini('hunter2', 'gitaly-2')), ['PRAEFECT_STORAGE']);
   t.same(changed(ini('hunter3', 'gitaly-1')), ['PRAEFECT']);
   t.same(changed(gitlab), ['PRAEFECT', 'PRAEFECT_STORAGE']);

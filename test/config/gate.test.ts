@@ -121,13 +121,12 @@ t.test('routes of the environment, too, are printed, and are read anew on a relo
   t.match(printed, /\[gate\.uploads\]\nURL = \/upload\/\{owner\}\/\*\* {2}# .*app\.ini:2\n/);
   t.match(printed, /\[gate\.tus\]\nURL = \/files\/\{owner\} {2}# SOFTQUOTA__GATE_0X2E_TUS__URL\n/);
   const before = configOf(t, '');
-  t.strictSame(
-    compareConfigs(before, loaded.config).filter(({ section }) => section === 'gate.tus'),
-    [
-      { section: 'gate.tus', key: 'URL', reloadable: true },
-      { section: 'gate.tus', key: 'SUBJECT', reloadable: true },
-    ],
-  );
+  const changed = compareConfigs(before, loaded.config).filter(({ section }) => section === 'gate.tus');
+  t.match(changed, [
+    { name: 'URL', reloads: true },
+    { name: 'SUBJECT', reloads: true },
+  ]);
+  t.equal(changed.length, 2);
   t.strictSame(merged(before, loaded.config).gate, loaded.config.gate);
   t.end();
 });

@@ -9,7 +9,7 @@ import { configOf, folderWith } from './written.ts';
 
 const changes = (old: Config, next: Config) =>
   compareConfigs(old, next).map(
-    ({ section, key, reloadable }) => `${section}.${key} ${reloadable ? 'reload' : 'restart'}`,
+    ({ section, name, reloads }) => `${section}.${name} ${reloads ? 'reload' : 'restart'}`,
   );
 
 t.test('a change is named, with whether a reload takes it', async t => {
@@ -69,4 +69,31 @@ t.test('a daemon that reloads has all of the new configuration but what takes a 
     }),
     { numRuns: lengthOf(70, 200) },
   );
+});
+
+t.test('what a host walks waits with the store or the forge that it is for', async t => {
+  const shared = `[server]
+HOST_ID = a
+[security]
+SECRET_KEY = ${'x'.repeat(40)}
+[store]
+ADAPTER = redis
+[scan]
+ROOTS = none
+`;
+  const repos = '[storage.repos]\nPATH = /srv/git/{owner}/{repo}.git\n';
+  const alone = configOf(t, repos);
+  const host = configOf(t, `${shared}${repos}[storage]\nFOLLOW = /disk2\n`);
+  for (const [old, next] of [
+    [alone, host],
+    [host, alone],
+  ] as const) {
+    const { storage, storages, scan } = merged(old, next);
+    t.same({ storage, storages, scan }, { storage: old.storage, storages: old.storages, scan: old.scan });
+  }
+  const all = configOf(t, `${shared.replace('none', 'all')}${repos}`);
+  t.same(merged(host, all), { ...all, file: host.file, server: host.server }, 'and no longer');
+  const gitea = configOf(t, `[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\n${repos}`);
+  const gitlab = configOf(t, `[forge]\nKIND = gitlab\nCONFIG = /etc/gitlab.rb\n${repos}OWNER = forge\n`);
+  t.same(merged(gitea, gitlab).storages, gitea.storages);
 });
