@@ -44,15 +44,16 @@ t.test('a refused upload ends with 1 and the reason, a warned one with 0 and the
 });
 
 t.test('when nobody can tell, onError says what an upload may', async t => {
-  const asked = 'softquota: the quota could not be checked (the answer was 400)';
+  const why = 'the answer was 400: subject is "size", where a leaf is expected';
+  const asked = `softquota: the quota could not be checked (${why})`;
   for (const [onError, code, end] of [
     ['last', 0, ', so this upload is allowed.'],
     ['allow', 0, ', so this upload is allowed.'],
     ['deny', 1, ', so this upload is refused. Try again later.'],
   ] as const) {
     const { world, upload } = await handler(t, { onError });
-    world.gate.answer = plain(400, 'a page about it');
-    t.match(await upload('alice', 'size:git:lfs'), { code, stdout: '', stderr: `${asked}${end}\n` });
+    world.gate.answer = plain(400, 'subject is "size", where a leaf is expected\n');
+    t.match(await upload('alice', 'size'), { code, stdout: '', stderr: `${asked}${end}\n` });
   }
   const { world, upload } = await handler(t);
   await world.gate.close();
