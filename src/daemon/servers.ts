@@ -45,17 +45,18 @@ export async function openServers(
   const services: GateServices = { ...parts, pushQuestions };
   const shares = sharesOf(service.openFilesLimit(), log);
   const inherited = service.inheritedSockets(env, process.pid);
-  const watch: service.SocketWatch = {
+  const watchOf = (isInherited: boolean): service.SocketWatch => ({
     everyMs: lookAtSocketsMs,
     renewed: path => {
-      log.warn({ path }, 'the socket was gone, and is made anew');
+      log.warn({ path }, `the socket was gone, and is made anew${isInherited ? `. ${howToInherit}` : ''}`);
       // The files that hooks read beside the socket are gone, too.
       refusals.lookAtAll();
     },
     lost: options.socketLost,
-  };
+  });
   const place = (name: service.SocketName, made: service.SocketPlace): service.SocketPlace => {
     const descriptor = inherited.get(name);
+    const watch = watchOf(descriptor !== undefined);
     return { ...made, watch, ...(descriptor === undefined ? {} : { descriptor }) };
   };
   const opened: Gate[] = [];
@@ -105,6 +106,9 @@ export async function openServers(
     throw error;
   }
 }
+
+const howToInherit =
+  'Its mode and group may be others: systemctl restart softquota.socket softquota-trusted.socket softquota';
 
 const howToRaise =
   'raise the limit, which is LimitNOFILE= in a unit of systemd, nofile in limits.conf(5) and --ulimit of docker run';

@@ -23,6 +23,7 @@ export interface SocketPlace {
 
 export interface SocketWatch {
   readonly everyMs: number;
+  /** The socket is made anew; one of the service manager may have other rights then. */
   renewed(path: string): void;
   /** Nobody can connect any more, and the server cannot listen again. */
   lost(error: unknown): void;
@@ -59,6 +60,7 @@ export async function listen(server: Server, place: SocketPlace): Promise<Listen
   if (descriptor === undefined || isGone) {
     const own = given === null ? place : { ...place, path: given };
     await make(server, own);
+    if (given !== null) place.watch?.renewed(given);
     return keep(server, own, true);
   }
   await listening(server, { fd: descriptor, backlog }, cause =>

@@ -104,7 +104,10 @@ t.test('of a socket that is handed over, and whose file is gone, one of its own 
       socket.once('error', reject);
     });
   await once(activated.stderr, 'data');
-  activated.stderr.resume();
+  let complaint = '';
+  activated.stderr.setEncoding('utf8').on('data', text => {
+    complaint += text;
+  });
   // A connection starts it; the file goes before it runs.
   const first = connect(path);
   await once(first, 'connect');
@@ -115,5 +118,6 @@ t.test('of a socket that is handed over, and whose file is gone, one of its own 
   t.match(said, /^gate /);
   first.destroy();
   await ended;
+  t.match(complaint, `renewed: ${path}\n`, 'and says so, since its rights may be others');
   t.notOk(fs.existsSync(path), 'and it goes with the daemon');
 });

@@ -16,4 +16,6 @@ const server = createServer(socket => {
     server.close();
   });
 });
-await listen(server, { path: '/nowhere', mode: 0o600, group: null, setting: '[server] SOCKET', descriptor });
+const place = { path: '/nowhere', mode: 0o600, group: null, setting: '[server] SOCKET', descriptor };
+const renewed = (path: string) => console.error(`renewed: ${path}`);
+await listen(server, { ...place, watch: { everyMs: 60_000, renewed, lost: console.error } });
