@@ -88,6 +88,19 @@ t.test('an edit keeps what others have changed since its form was opened', async
   );
 });
 
+t.test('an edit does not bring back a group that somebody else has deleted meanwhile', async t => {
+  const edited = withGroup(withRule(policy, { ...total, limit: 5 }), {
+    name: 'free',
+    rules: ['total'],
+    users: ['alice', 'bob'],
+  });
+  const both = rebased(policy, edited, { ...withoutGroup(policy, 'free'), version: 'v2' });
+  t.same(both.rules[0], { ...total, limit: 5 });
+  t.same(both.groups, [policy.groups[1]]);
+  const added = withGroup(policy, { name: 'new', rules: [], users: [] });
+  t.same(rebased(policy, added, { ...policy, version: 'v2' }).groups, added.groups);
+});
+
 t.test('a rule or a group that goes leaves nothing behind', async t => {
   const without = withoutRule(policy, 'lfs');
   t.same(without.rules, [total]);

@@ -68,7 +68,7 @@ export function groupsWith(policy: WholePolicy, rule: string): readonly string[]
 
 /**
  * Applies an edit of `base` to the policy in force, which others may have changed meanwhile: of a rule the
- * edited fields, of a group the rules and members that were added or taken out.
+ * edited fields, of a group the rules and members that were added or taken out. A deleted group stays deleted.
  */
 export function rebased(base: WholePolicy, edited: WholePolicy, inForce: WholePolicy): WholePolicy {
   if (inForce === base) return edited;
@@ -79,11 +79,12 @@ export function rebased(base: WholePolicy, edited: WholePolicy, inForce: WholePo
     .map(rule => fieldsMerged(named(base.rules, rule.name), rule, named(inForce.rules, rule.name)));
   const groups = edited.groups
     .filter(group => !untouched.has(group))
-    .map(group => {
+    .flatMap(group => {
       const [before, now] = [named(base.groups, group.name), named(inForce.groups, group.name)];
-      if (before === undefined || now === undefined) return group;
+      if (before === undefined) return [group];
+      if (now === undefined) return [];
       const merged = (list: 'rules' | 'users') => namesMerged(before[list], group[list], now[list]);
-      return { name: group.name, rules: merged('rules'), users: merged('users') };
+      return [{ name: group.name, rules: merged('rules'), users: merged('users') }];
     });
   return groups.reduce(withGroup, rules.reduce(withRule, inForce));
 }
