@@ -194,6 +194,43 @@ t.test('a policy is not applied over a change that was made after its effect was
   await world.must(404, 'GET', '/admin/quota/groups/late');
 });
 
+t.test('the effect in an open form is that of the policy in force; without it nothing is saved', async t => {
+  await world.report('zoe', 'size:git:lfs', 50);
+  await world.post('/admin/quota/rules', { name: 'loose', limit: 1000, subjects: ['size:git:lfs'] });
+  await world.post('/admin/quota/groups', { name: 'crew', rules: [{ name: 'loose' }] });
+  const tab = await web.signedIn(world.url, token, 'rules/loose');
+  await tab.click('main ::-p-text(Edit)');
+  await tab.fill(field('Limit'), '10');
+  await reads(tab, 'Nothing would change', '.effect');
+  const trials = Promise.withResolvers<'continue' | 'fail'>();
+  let next: Promise<'continue' | 'fail'> = trials.promise;
+  let isPolicyNew = false;
+  await tab.page.setRequestInterception(true);
+  tab.page
+    .on('response', response => {
+      isPolicyNew ||= response.url().endsWith('/admin/quota/policy') && response.status() === 200;
+    })
+    .on('request', async request => {
+      const isTrial = request.url().includes('/simulate');
+      await (isTrial && (await next) === 'fail' ? request.respond({ status: 500 }) : request.continue());
+    });
+  await world.must(204, 'PUT', '/admin/quota/groups/crew/users/zoe');
+  await until(async () => {
+    await lookAt(tab);
+    return isPolicyNew ? true : null;
+  });
+  const disabled = 'main form button[type=submit]:disabled';
+  await tab.page.waitForSelector(disabled);
+  trials.resolve('continue');
+  await reads(tab, '1 owner would be newly refused', '.effect');
+  next = Promise.resolve('fail');
+  await tab.fill(field('Limit'), '20');
+  await reads(tab, 'Cannot show what would change.', '.effect');
+  t.ok(await tab.page.$(disabled));
+  await world.remove('/admin/quota/groups/crew');
+  await world.remove('/admin/quota/rules/loose');
+});
+
 t.test('a created rule is deleted again, and nothing else is offered to be restored', async t => {
   await world.post('/admin/quota/rules', { name: 'fresh', limit: 1, subjects: [] });
   await restore('fresh');

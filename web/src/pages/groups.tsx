@@ -88,7 +88,7 @@ function Shown({ group: { name, rules } }: { group: OneGroup }) {
       </Panel>
       <GroupMembers group={name} />
       <Panel title="Affected owners">
-        <WithoutIt draft={{ settings: {}, without_group: name }} what="this group" />
+        <WithoutIt draft={{ settings: {}, without_group: name }} version="" what="this group" />
       </Panel>
     </>
   );

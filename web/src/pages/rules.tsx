@@ -105,7 +105,11 @@ function Shown({ policy, rule }: Seen) {
         </dl>
       </Panel>
       <Panel title="Affected owners">
-        <WithoutIt draft={draftOf(policy, withoutRule(policy, name))} what="this rule" />
+        <WithoutIt
+          draft={draftOf(policy, withoutRule(policy, name))}
+          version={policy.version}
+          what="this rule"
+        />
       </Panel>
     </>
   );

@@ -172,7 +172,7 @@ interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous'> {
 }
 
 export function PolicyConfirm({ policy, edited, children, ...props }: PolicyConfirmProps) {
-  const trial = useQuery(trialQuery(draftOf(policy, edited)));
+  const trial = useQuery(trialQuery(draftOf(policy, edited), policy.version));
   return (
     <Confirm {...props} isDangerous act={() => save(replacementOf(policy, edited))}>
       {children}
@@ -186,15 +186,17 @@ const withoutItEveryMs = 30_000;
 interface WithoutItProps {
   /** The policy without the group or rule. */
   readonly draft: DraftPolicy;
+  /** Version of the policy that the draft was made from; empty for a draft with `without_group`. */
+  readonly version: string;
   /** Its name in sentences: `this group`. */
   readonly what: string;
 }
 
-export function WithoutIt({ draft, what }: WithoutItProps) {
+export function WithoutIt({ draft, version, what }: WithoutItProps) {
   const overview = useQuery(overviewQuery);
   // A whole policy may be large, so it is sent only once. A group is sent as its name.
   const refetchInterval = draft.without_group === undefined ? false : live(withoutItEveryMs);
-  const trial = useQuery({ ...trialQuery(draft), refetchInterval });
+  const trial = useQuery({ ...trialQuery(draft, version), refetchInterval });
   if (overview.data?.enabled === false) return <p>Quotas are switched off, so nothing is refused.</p>;
   return (
     <Answered query={trial} what="the affected owners" rows={2}>

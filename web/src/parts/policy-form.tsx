@@ -51,11 +51,11 @@ export function PolicyForm(props: PolicyFormProps) {
   const text = JSON.stringify(draft);
   const isSettled = useSettled(text, settledMs) === text;
   const trial = useQuery({
-    ...trialQuery({ settings: {}, ...draft }),
+    ...trialQuery({ settings: {}, ...draft }, policy.version),
     enabled: isChanged && isSettled,
     placeholderData: keepPreviousData,
   });
-  const isShown = isSettled && !trial.isPlaceholderData && !trial.isPending;
+  const isCurrent = isSettled && !trial.isPlaceholderData && !trial.isPending;
   const { start, isBusy, failure } = useAction(async () => {
     if (edited === null) return;
     // If somebody else has saved, the effect is computed again with the policy in force.
@@ -66,10 +66,14 @@ export function PolicyForm(props: PolicyFormProps) {
   return (
     <form ref={form} class="stack" onSubmit={start}>
       {children}
-      {isChanged && <Effect trial={trial} isCurrent={isShown} />}
+      {isChanged && <Effect trial={trial} isCurrent={isCurrent} />}
       {failure !== null && <Fault of={failure} />}
       <div class="actions">
-        <button type="submit" class="primary" disabled={!isChanged || !isShown || isBusy}>
+        <button
+          type="submit"
+          class="primary"
+          disabled={!isChanged || !isCurrent || !trial.isSuccess || isBusy}
+        >
           {action}
         </button>
         <Button onClick={onCancel}>Cancel</Button>

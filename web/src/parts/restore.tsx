@@ -76,7 +76,7 @@ interface SureProps extends RestoreProps {
 }
 
 function Sure({ event, events, policy, edited, onClose }: SureProps) {
-  const trial = useQuery({ ...trialQuery(draftOf(policy, edited)), enabled: !isSame(policy, edited) });
+  const trial = useQuery({ ...trialQuery(draftOf(policy, edited), policy.version), enabled: !isSame(policy, edited) });
   const undone = events.filter(isRestorable);
 
   return (
@@ -84,7 +84,7 @@ function Sure({ event, events, policy, edited, onClose }: SureProps) {
       title="Undo this change?"
       action="Undo"
       done="The change is undone."
-      isReady={!isSame(policy, edited) && !trial.isPending}
+      isReady={!isSame(policy, edited) && trial.isSuccess}
       act={() => save(replacementOf(policy, edited))}
       onClose={onClose}
     >

@@ -6,8 +6,11 @@ import { ask } from '../api/ask.ts';
 
 const namedOwners = 20;
 
-/** `version`: of the policy in force that the effect is compared with, where that matters. */
-export const trialQuery = (draft: DraftPolicy, version?: string) =>
+/**
+ * `version`: of the policy that the draft was made from, because a draft leaves out members that it does not
+ * change; empty for a draft that only names a group to leave out.
+ */
+export const trialQuery = (draft: DraftPolicy, version: string) =>
   queryOptions({
     queryKey: ['trial', draft, version],
     queryFn: ({ signal }) =>
