@@ -71,6 +71,29 @@ t.test('who owns an organization sees it as their own, and who is only a member 
   t.equal(await member.read('h1'), 'For administrators only');
 });
 
+t.test('a page says that its figures are old, and shows none that its reader may no longer see', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'organizations/acme');
+  await reads(tab, '9.5 GB', 'main');
+  const body = JSON.stringify({ message: 'it is broken' });
+  let isBroken = true;
+  await tab.page.setRequestInterception(true);
+  tab.page.on('request', request =>
+    isBroken && request.url().endsWith('/quota/report')
+      ? request.respond({ status: 500, contentType: 'application/json', body })
+      : request.continue(),
+  );
+  await reads(tab, 'These figures are old: It is broken.', 'main [role=status]');
+  t.match(await tab.read('main'), '9.5 GB');
+  isBroken = false;
+  await readsNoMore(tab, 'These figures are old', 'main');
+  const membership = '/admin/orgs/acme/members/alice';
+  await world.remove(membership);
+  await reads(tab, 'Cannot show what is stored', 'main');
+  t.notMatch(await tab.read('main'), '9.5 GB');
+  await world.must(204, 'PUT', membership, { body: { role: 'owner' } });
+  await reads(tab, '9.5 GB', 'main');
+});
+
 t.test('every limit tells its reasons on request, without a mouse', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('bob', ['all']), 'mine');
   await reads(tab, 'Everything', 'main');

@@ -66,12 +66,22 @@ interface AnsweredProps<Data> {
 }
 
 /**
- * Shows the answer of a query, also while it is repeated or if that fails. Before the first answer it shows
- * the state.
+ * Shows the answer of a query, also while it is repeated or if that fails, unless the user may no longer see
+ * it or it no longer exists. Before the first answer it shows the state.
  */
 export function Answered<Data>({ query, what, rows = 4, children }: AnsweredProps<Data>) {
-  if (query.data !== undefined) return <>{children(query.data)}</>;
-  return query.error === null ? <Loading rows={rows} /> : <Failed query={query} what={what} />;
+  const fault = query.error === null ? null : faultOf(query.error);
+  const isRefused = fault?.is === 'refused';
+  if (query.data === undefined && fault === null) return <Loading rows={rows} />;
+  if (query.data === undefined || (isRefused && [403, 404].includes(fault.status))) {
+    return <Failed query={query} what={what} />;
+  }
+  return (
+    <>
+      {isRefused && <p role="status">These figures are old: {wordsOf(fault)}</p>}
+      {children(query.data)}
+    </>
+  );
 }
 
 interface QueryProps<Data, Key extends QueryKey> extends Omit<AnsweredProps<Data>, 'query'> {
