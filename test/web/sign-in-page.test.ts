@@ -185,3 +185,18 @@ t.test('where the session ends, other ways to sign in are in a new tab, and the 
   await readsNoMore(tab, 'Your session has ended');
   t.equal(tab.page.url(), new URL('owners?q=ali', world.url).href);
 });
+
+t.test('where another user signs in in a new tab, no page keeps the figures of the first', async () => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await reads(tab, '3 MB', 'main');
+  // No answer comes for the second user.
+  await tab.page.setRequestInterception(true);
+  tab.page.on('request', request => {
+    if (!request.url().includes('/user/quota')) void request.continue();
+  });
+  const other = new Tab(await tab.page.browserContext().newPage());
+  await other.go(new URL('api/v1/version', world.url).href);
+  await signIn(other, await world.newToken('bob', ['all']));
+  await lookAt(tab);
+  await readsNoMore(tab, '3 MB', 'main');
+});

@@ -9,14 +9,21 @@ export type { Session };
 
 const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: async ({ signal }) => {
+  queryFn: async ({ queryKey, signal }) => {
     const session = await ask<Session>(['session'], { signal });
+    forgetUnlessOf(session, client.getQueryData<Session>(queryKey));
     daemonVersion.set(session.version);
     storeAwaySince.set(session.store_away_since);
     return session;
   },
   refetchInterval: live(),
 });
+
+/** Removes what another user saw from the cache. */
+function forgetUnlessOf({ login }: Session, before: Session | undefined): void {
+  if (before === undefined || before.login === login) return;
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+}
 
 export function useSession() {
   return useQuery(sessionQuery, client);
@@ -28,8 +35,7 @@ export async function signIn(
 ): Promise<void> {
   const before = client.getQueryData(sessionQuery.queryKey);
   const session = await ask<Session>(['session'], { method: 'POST', body: credentials });
-  // Data that another user saw must not stay in the cache.
-  if (before !== undefined && before.login !== session.login) client.clear();
+  forgetUnlessOf(session, before);
   client.setQueryData(sessionQuery.queryKey, session);
 }
 
