@@ -211,8 +211,16 @@ export function createToken(user: string, token: NewToken): Promise<CreatedToken
 
 export const sessionsQuery = (user: string) => queryOf<readonly SessionRow[]>(['users', user, 'sessions']);
 
-export function endSession(user: string, id: string): Promise<void> {
-  return ask(['users', user, 'sessions', id], { method: 'DELETE' });
+/** Succeeds also if the session has ended already. */
+export async function endSession(user: string, id: string): Promise<void> {
+  await ask(['users', user, 'sessions', id], { method: 'DELETE' }).catch(nullIfMissing);
+}
+
+/** Ends all that it can, and then rejects with the first fault. */
+export async function endSessions(user: string, sessions: readonly SessionRow[]): Promise<void> {
+  const faults: unknown[] = [];
+  for (const { id } of sessions) await endSession(user, id).catch(fault => faults.push(fault));
+  if (faults.length > 0) throw faults[0];
 }
 
 const path = ['admin', 'quota', 'notices'] as const;

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { SessionRow } from '../../../src/wire/index.ts';
-import { endSession, sessionsQuery } from '../api/queries.ts';
+import { endSessions, sessionsQuery } from '../api/queries.ts';
 import { Button } from './button.tsx';
 import { Confirm } from './dialog.tsx';
 import { Time, timeWords } from './figures.tsx';
@@ -72,9 +72,7 @@ export function Sessions({ user }: { readonly user: string }) {
           title={ending.length === 1 ? 'End this session?' : `End ${ending.length} sessions?`}
           action={ending.length === 1 ? 'End the session' : 'End the sessions'}
           done={ending.length === 1 ? 'The session has ended.' : 'The sessions have ended.'}
-          act={async () => {
-            for (const { id } of ending) await endSession(user, id);
-          }}
+          act={() => endSessions(user, ending)}
           onClose={() => setEnding([])}
         >
           <p>
