@@ -17,6 +17,7 @@ import {
   withoutRule,
   withRule,
 } from '../../web/src/policy/edit.ts';
+import { readPolicy } from '../../web/src/policy/file.ts';
 import { type PolicyEvent, restored } from '../../web/src/policy/restore.ts';
 import { tickOf, toggled, wholeTree } from '../../web/src/policy/subject-tree.ts';
 
@@ -172,4 +173,14 @@ t.test('a rule that limits another thing since is not changed back', async t => 
   });
   const pool = withRule(policy, { ...total, per: 'group' });
   t.match(restored(pool, [edited]), { is: 'refused', why: ['The rule total has been changed again since.'] });
+});
+
+t.test('a policy that was pasted is refused where a group is none, with the place of the fault', async t => {
+  const reasonOf = (...groups: readonly unknown[]) => {
+    const read = readPolicy(JSON.stringify({ rules: [], groups }));
+    return read.ok ? null : read.reason;
+  };
+  t.equal(reasonOf({ name: 'free' }, { name: 'paid', rules: null }, { name: 'x', rules: ['lfs'] }), null);
+  t.equal(reasonOf({ name: 'free', rules: 'free' }), 'groups.0.rules: expected a list');
+  t.equal(reasonOf({ name: 'free' }, null), 'groups.1: expected an object');
 });

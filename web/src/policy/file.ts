@@ -6,7 +6,7 @@ type ReadPolicy =
   | { readonly ok: true; readonly policy: NewWholePolicy }
   | { readonly ok: false; readonly reason: string };
 
-/** Checks only the outer form of a policy file; the daemon checks the lists. */
+/** Checks only the outer form of a policy file; the daemon checks what is in the lists. */
 export function readPolicy(text: string): ReadPolicy {
   let document: unknown;
   try {
@@ -29,7 +29,20 @@ export function readPolicy(text: string): ReadPolicy {
   if (!Array.isArray(rules) || !Array.isArray(groups)) {
     return { ok: false, reason: '"rules" and "groups" have to be lists.' };
   }
-  return { ok: true, policy: { rules, groups } };
+  const fault = faultIn(groups);
+  return fault === null ? { ok: true, policy: { rules, groups } } : { ok: false, reason: fault };
+}
+
+/** Returns the first place where the groups have not the form that `trialOf` needs; null if there is none. */
+function faultIn(groups: readonly unknown[]): string | null {
+  for (const [index, group] of groups.entries()) {
+    if (typeof group !== 'object' || group === null) return `groups.${index}: expected an object`;
+    const rules = 'rules' in group ? group.rules : null;
+    if (rules !== undefined && rules !== null && !Array.isArray(rules)) {
+      return `groups.${index}.rules: expected a list`;
+    }
+  }
+  return null;
 }
 
 /** Makes a draft of a policy for a trial. */
