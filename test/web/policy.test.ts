@@ -184,3 +184,21 @@ t.test('a policy that was pasted is refused where a group is none, with the plac
   t.equal(reasonOf({ name: 'free', rules: 'free' }), 'groups.0.rules: expected a list');
   t.equal(reasonOf({ name: 'free' }, null), 'groups.1: expected an object');
 });
+
+t.test('a change of nothing but the order of groups has nothing to undo', async t => {
+  const both = withGroupsOf(policy, 'bob', new Set(['free', 'paid']));
+  const reordered: PolicyEvent = {
+    kind: 'policy',
+    id: 'e1',
+    at: '2026-11-28T12:00:00Z',
+    change: 'c1',
+    by: null,
+    what: 'assignment',
+    action: 'edited',
+    name: 'bob',
+    owner: null,
+    before: { groups: ['free', 'paid'] },
+    after: { groups: ['paid', 'free'] },
+  };
+  t.same(restored(both, [reordered]), { is: 'nothing' });
+});

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { changeQuery, policyQuery } from '../api/queries.ts';
-import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
+import { draftOf, replacementOf } from '../policy/edit.ts';
 import { isRestorable, type PolicyEvent, restored } from '../policy/restore.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 import { Button } from './button.tsx';
@@ -50,14 +50,19 @@ export function Restore({ event, onClose }: RestoreProps) {
   }
   return (
     <Dialog title="This change cannot be undone" onClose={onClose}>
-      <ul>
-        {outcome.why.slice(0, mostShown).map(why => (
-          <li key={why}>{why}</li>
-        ))}
-        <Others count={outcome.why.length - mostShown} />
-      </ul>
-
-      <p>Undo the later changes first, or edit the policy.</p>
+      {outcome.is === 'nothing' ? (
+        <p>Only the order was changed, which decides nothing.</p>
+      ) : (
+        <>
+          <ul>
+            {outcome.why.slice(0, mostShown).map(why => (
+              <li key={why}>{why}</li>
+            ))}
+            <Others count={outcome.why.length - mostShown} />
+          </ul>
+          <p>Undo the later changes first, or edit the policy.</p>
+        </>
+      )}
       <div class="actions">
         <Button look="primary" onClick={onClose}>
           Close
@@ -76,7 +81,7 @@ interface SureProps extends RestoreProps {
 }
 
 function Sure({ event, events, policy, edited, onClose }: SureProps) {
-  const trial = useQuery({ ...trialQuery(draftOf(policy, edited), policy.version), enabled: !isSame(policy, edited) });
+  const trial = useQuery(trialQuery(draftOf(policy, edited), policy.version));
   const undone = events.filter(isRestorable);
 
   return (
@@ -84,7 +89,7 @@ function Sure({ event, events, policy, edited, onClose }: SureProps) {
       title="Undo this change?"
       action="Undo"
       done="The change is undone."
-      isReady={!isSame(policy, edited) && trial.isSuccess}
+      isReady={trial.isSuccess}
       act={() => save(replacementOf(policy, edited))}
       onClose={onClose}
     >

@@ -8,12 +8,14 @@ import { isSubject, type RuleScope, ruleScopes } from '../../../src/quota/index.
 import { printable } from '../../../src/text.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { fieldsOf } from './changes.ts';
-import { groupsOf, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';
+import { groupsOf, isSame, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';
 
 export type PolicyEvent = Extract<Event, { readonly kind: 'policy' }>;
 
 export type Restored =
   | { readonly is: 'edited'; readonly policy: WholePolicy }
+  /** The policy is the one before the events, but for the order of groups. */
+  | { readonly is: 'nothing' }
   | { readonly is: 'refused'; readonly why: readonly string[] };
 
 const order = ['rule', 'group', 'assignment'];
@@ -32,7 +34,8 @@ export function restored(policy: WholePolicy, events: readonly PolicyEvent[]): R
   const steps = undone.toReversed().toSorted((a, b) => order.indexOf(a.what) - order.indexOf(b.what));
   const edited = steps.reduce(withBefore, policy);
   const lacking = lackingIn(edited, undone);
-  return lacking.length > 0 ? { is: 'refused', why: lacking } : { is: 'edited', policy: edited };
+  if (lacking.length > 0) return { is: 'refused', why: lacking };
+  return isSame(policy, edited) ? { is: 'nothing' } : { is: 'edited', policy: edited };
 }
 
 /** Returns the reason why the event does not describe the present state; null if it does. */
