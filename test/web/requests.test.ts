@@ -102,6 +102,11 @@ t.test('nobody grants themselves: the page says why', async () => {
 t.test('allowances are given and ended on the page of an owner', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'owners/acme');
   await tab.click('main ::-p-text(Give an allowance)');
+  t.notMatch(await tab.read('dialog'), '-1');
+  for (const size of ['-1', '0']) {
+    await tab.fill('dialog input.code', size);
+    await reads(tab, 'Write a size above 0, such as 5G', 'dialog');
+  }
   await tab.fill('dialog input.code', '2G');
   await tab.fill('dialog input[type=date]', inDays(3));
   await tab.fill('dialog input[type=text]:not(.code)', 'a migration');

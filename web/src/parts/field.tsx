@@ -63,13 +63,15 @@ interface SizeFieldProps {
   readonly onInput: (text: string) => void;
   /** Reason why this size, although well-formed, is not possible. */
   readonly fault?: string | undefined;
+  /** True for a limit, which may be -1; default true. */
+  readonly isLimit?: boolean;
 }
 
 /** Field for a size, which shows the size in bytes. */
-export function SizeField({ label, value, onInput, fault }: SizeFieldProps) {
+export function SizeField({ label, value, onInput, fault, isLimit = true }: SizeFieldProps) {
   const size = parseSize(value);
   const isUntouched = value.trim() === '';
-  const expected = 'such as 500M, 10G or 1.5GiB, or -1 for unlimited';
+  const expected = `such as 500M, 10G or 1.5GiB${isLimit ? ', or -1 for unlimited' : ''}`;
   if (size.ok) {
     const hint = comesTo(size.value);
     return <Field label={label} value={value} onInput={onInput} hint={hint} fault={fault} isCode />;
@@ -235,9 +237,16 @@ interface MoreFieldsProps {
 }
 
 export function MoreFields({ more, onChange }: MoreFieldsProps) {
+  const bytes = sizeIn(more.size);
   return (
     <>
-      <SizeField label="How much more" value={more.size} onInput={size => onChange({ ...more, size })} />
+      <SizeField
+        label="How much more"
+        value={more.size}
+        onInput={size => onChange({ ...more, size })}
+        fault={bytes !== null && bytes < 1 ? 'Write a size above 0, such as 5G.' : undefined}
+        isLimit={false}
+      />
       <Field
         label="Until (last day)"
         type="date"
