@@ -88,6 +88,19 @@ t.test('a request is declined with words, and withdrawn by who made it', async t
   t.same(tab.complaints, []);
 });
 
+t.test('the name of who asks turns no words of the page round', async t => {
+  await world.report(oddNames.override, lfs, 1);
+  const token = await world.newToken(oddNames.override, ['all']);
+  await world.must(201, 'POST', '/user/quota/requests', { token, body: { bytes: 1, why: 'a test' } });
+  const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'requests');
+  await tab.click('main ::-p-xpath(//tr[contains(., "gnp.exe")]//button[starts-with(., "Decline")])');
+  await reads(tab, 'x\\u{202e}gnp.exe sees your answer.', 'dialog');
+  t.notMatch(await tab.page.content(), '\u202e');
+  await tab.fill('dialog input', 'no');
+  await tab.click('dialog button[type=submit]');
+  await reads(tab, 'No request waits for an answer.', 'main');
+});
+
 t.test('nobody grants themselves: the page says why', async () => {
   const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'mine');
   await tab.click('main ::-p-text(Ask for more space)');

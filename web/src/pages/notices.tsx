@@ -73,7 +73,11 @@ function Places({ places }: { readonly places: readonly NoticePlace[] }) {
           {
             title: 'Test',
             cell: place => (
-              <RowButton words="Send a test" about={`to ${place.name}`} onClick={() => setTesting(place)} />
+              <RowButton
+                words="Send a test"
+                about={`to ${printable(place.name)}`}
+                onClick={() => setTesting(place)}
+              />
             ),
           },
         ]}

@@ -1,7 +1,7 @@
 /** Page of requests for more space, which administrators grant or decline. */
 
 import { useState } from 'preact/hooks';
-import { writeSize } from '../../../src/text.ts';
+import { printable, writeSize } from '../../../src/text.ts';
 import type { OwnerReport, SpaceRequest } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { requests as path, requestsQuery } from '../api/own-queries.ts';
@@ -124,11 +124,11 @@ function RequestTable({ requests, empty }: RequestTableProps) {
               request.state === 'open' ? (
                 <span class="row">
                   <Button onClick={() => setGranting(request)}>
-                    Grant<span class="visually-hidden"> the request of {request.owner}</span>
+                    Grant<span class="visually-hidden"> the request of {printable(request.owner)}</span>
                   </Button>
                   <RowButton
                     words="Decline"
-                    about={`the request of ${request.owner}`}
+                    about={`the request of ${printable(request.owner)}`}
                     onClick={() => setDeclining(request)}
                   />
                 </span>
@@ -215,7 +215,7 @@ function Declining({ request: { id, owner }, onClose }: AnsweringProps) {
         label="Words for the asker"
         value={words}
         onInput={setWords}
-        hint={`${owner} sees your answer. Write why, and what else can help.`}
+        hint={`${printable(owner)} sees your answer. Write why, and what else can help.`}
         required
       />
     </Confirm>
