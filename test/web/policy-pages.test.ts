@@ -168,6 +168,17 @@ t.test('the last members are shown where the page that was open has no more', as
   await world.remove('/admin/quota/groups/crowd');
 });
 
+t.test('a list of events is not asked for again by itself once older ones are shown', async t => {
+  const tab = await web.signedIn(world.url, token, 'events');
+  const asked = (part: string) => tab.requests.filter(url => url.includes(part)).length;
+  await tab.click('main ::-p-text(Show older events)');
+  await until(() => (asked('after=') > 0 ? true : null));
+  const before = { events: asked('/quota/events'), session: asked('/session') };
+  // The session is asked for as often.
+  await until(() => (asked('/session') > before.session + 2 ? true : null));
+  t.equal(asked('/quota/events'), before.events);
+});
+
 t.test('a policy is not applied over a change that was made after its effect was shown', async t => {
   const inForce = wholePolicy.parse(await world.get('/admin/quota/policy'));
   await open('policy');

@@ -25,6 +25,16 @@ export function live(everyMs: number = liveEveryMs): () => number | false {
   return () => (reachability.value.is === 'away' || signedOut.value ? false : everyMs);
 }
 
+interface Pages {
+  readonly state: { readonly data: { readonly pages: readonly unknown[] } | undefined };
+}
+
+/** Makes a `refetchInterval` as `live` does, but none while older pages are shown: each is a request. */
+export function liveNewest() {
+  const everyMs = live();
+  return ({ state }: Pages) => ((state.data?.pages.length ?? 0) > 1 ? false : everyMs());
+}
+
 /** Repeats all shown queries after a change. */
 export function refresh(): Promise<void> {
   return client.invalidateQueries();

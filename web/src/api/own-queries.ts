@@ -12,7 +12,7 @@ import type {
   SpaceRequest,
 } from '../../../src/wire/index.ts';
 import { ask, askStretch } from './ask.ts';
-import { live, pageOf, queryOf, refresh } from './client.ts';
+import { liveNewest, pageOf, queryOf, refresh } from './client.ts';
 import type { PageAsked } from './queries.ts';
 
 /** The user, or an organization that the user owns. */
@@ -58,7 +58,7 @@ export const ownEventsQuery = (own: Own, kind: OwnEvent['kind']) =>
       }),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
-    refetchInterval: live(),
+    refetchInterval: liveNewest(),
   });
 
 export const ownRequestsQuery = (own: Own) => queryOf<readonly SpaceRequest[]>([...quotaOf(own), 'requests']);

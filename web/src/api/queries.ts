@@ -32,7 +32,7 @@ import type {
   WholePolicy,
 } from '../../../src/wire/index.ts';
 import { ask, askStretch, askUnless } from './ask.ts';
-import { live, pageOf, queryOf, refresh } from './client.ts';
+import { live, liveNewest, pageOf, queryOf, refresh } from './client.ts';
 import { faultOf } from './fault.ts';
 
 const quota = ['admin', 'quota'] as const;
@@ -118,7 +118,7 @@ export const eventsQuery = (asked: EventsAsked) =>
       askStretch<Event>([...quota, 'events'], { query: { ...asked, after: pageParam }, signal }),
     initialPageParam: undefined as string | undefined, // the newest
     getNextPageParam: ({ next }) => next ?? undefined,
-    refetchInterval: live(),
+    refetchInterval: liveNewest(),
   });
 
 /** Limit of the requests for one change, with up to 1000 events each. */
