@@ -51,7 +51,7 @@ const queries: Readonly<Record<string, readonly (readonly [query: string, messag
     ['page=0', /^page: /],
     ['limit=0', /^limit: /],
     ['limit=1001', /^limit: /],
-    ['state=full', /^state: expected over, near or ok/],
+    ['state=full', /^state: expected over, grace, near or ok/],
     ['per_page=1', /there is no per_page/],
     ['sort=x&order=y&page=0&limit=0', /^sort: .*; order: .*; page: .*; limit: /],
     ['per=file', /per: expected one of owner, repository/],

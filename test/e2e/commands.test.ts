@@ -57,7 +57,7 @@ t.test('--json gives programs the documented shapes, and people get tables', asy
   t.match(await json('usage --state over,near'), [{ name: 'alice', state: 'over', subject: 'size:all' }]);
   t.strictSame(await json('usage --state near'), []);
   t.match(await server.softquota('usage --state near'), { stdout: 'No owner is in this state.\n' });
-  t.match(await server.softquota('usage --state full'), { code: 2, stderr: /over, near or ok/ });
+  t.match(await server.softquota('usage --state full'), { code: 2, stderr: /over, grace, near or ok/ });
   t.match(await server.softquota('usage alice --state over'), { code: 2 });
   t.match((await server.softquota('usage alice')).stdout, /^alice uses 1\.\d+ MB; limit: 1 MB/);
   t.match(

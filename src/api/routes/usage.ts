@@ -161,6 +161,7 @@ const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const orders = ['asc', 'desc'] as const;
 
 const oneState = wire.ownerState.options.join('|');
+const stateWords = `${wire.ownerState.options.slice(0, -1).join(', ')} or ${wire.ownerState.options.at(-1)}`;
 
 const states = z
   .string()
@@ -171,7 +172,7 @@ const states = z
     if (known.length === named.length) return known;
     context.addIssue({
       code: 'custom',
-      message: 'expected over, near or ok, or several of them with commas',
+      message: `expected ${stateWords}, or several of them with commas`,
     });
     return z.NEVER;
   });
