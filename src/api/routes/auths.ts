@@ -126,7 +126,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       summary: 'Unlink a user from the account at the provider of a source',
       description:
         'The next sign-in with that subject is treated like the first one. If a source made the user an ' +
-        'administrator, ends.',
+        'administrator, that ends.',
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { id, user } }, { change }) =>
         change(transaction => identity.unlink(transaction, id, user)),
