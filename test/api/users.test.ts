@@ -156,6 +156,9 @@ t.test('the list goes by name, a page at a time, and can be searched', async t =
   t.strictSame(all, ['acme', 'admin1', 'alice', 'bob', 'bobby', 'BOBCAT', 'carol', 'Zoe']);
   const pages = await Promise.all([1, 2, 3, 4].map(page => namesIn(world, `?page=${page}&limit=3`)));
   t.strictSame(pages, [all.slice(0, 3), all.slice(3, 6), all.slice(6), []]);
+  await world.post('/admin/users', { username: 'a-bobby' });
+  t.strictSame(await namesIn(world, '?q=BOBBY&limit=1'), ['bobby'], 'the whole name comes first');
+  await world.remove('/admin/users/a-bobby');
   const { headers } = await world.must(200, 'GET', '/admin/users?q=b&page=1&limit=2&other=1');
   t.equal(headers['x-total-count'], '3');
   const next = 'https://git.example/quota/api/v1/admin/users?q=b&page=2&limit=2';

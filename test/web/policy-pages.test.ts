@@ -6,9 +6,21 @@
 import t from 'tap';
 import { wholePolicy } from '../../src/wire/index.ts';
 import { apply } from '../api/any-policy.ts';
+import { namesIn } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import { until } from '../e2e/ask.ts';
-import { barriers, choose, field, isLoaded, lookAt, opener, reads, readsNoMore, Web } from './world.ts';
+import {
+  barriers,
+  choose,
+  field,
+  isLoaded,
+  lookAt,
+  opener,
+  reads,
+  readsNoMore,
+  Web,
+  wordsOf,
+} from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -147,6 +159,21 @@ t.test('a group of more members than one answer lists comes back with all of the
   await readsNoMore(tab, 'Undo this change?');
   const { groups: after } = wholePolicy.parse(await world.get('/admin/quota/policy'));
   t.equal(after.find(({ name }) => name === 'crowd')?.users.length, users.length);
+});
+
+t.test('where the first owners found are in the group already, more of the name is asked for', async t => {
+  const first = await namesIn(world, '?q=member-&limit=20');
+  await world.post('/admin/quota/groups', { name: 'twenty', rules: [] });
+  for (const name of first) await world.must(204, 'PUT', `/admin/quota/groups/twenty/users/${name}`);
+  await open('groups/twenty');
+  await tab.click('main ::-p-text(Edit)');
+  await tab.fill(field('Add an owner'), 'member-');
+  const found = 'ul[aria-label="Owners found"]';
+  await reads(tab, 'The first 20 are chosen already: type more of the name.', found);
+  await tab.fill(field('Add an owner'), 'member-9');
+  await reads(tab, 'member-9', found);
+  t.equal((await wordsOf(tab, `${found} button`)).at(0), '+ member-9');
+  await world.remove('/admin/quota/groups/twenty');
 });
 
 t.test('the last members are shown where the page that was open has no more', async t => {

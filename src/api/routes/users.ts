@@ -29,7 +29,8 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
   return [
     route('get', 'listUsers', '/admin/users', {
       summary: 'Users and organizations, by name',
-      description: 'Includes owners that were found on the disk or reported.',
+      description:
+        'Includes owners that were found on the disk or reported. The one whose whole name is `q` comes first.',
       query: listQuery,
       answer: onePage(wire.user),
       handle: async ({ query }, call) => {
@@ -38,7 +39,9 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
           const isMeant = owner.key.includes(part) && (query.type === undefined || owner.type === query.type);
           return isMeant ? owner : undefined;
         });
-        const page = await tellPage(call, entries, (a, b) => byText(a.key, b.key), query);
+        const order = (a: OwnerRecord, b: OwnerRecord) =>
+          Number(b.key === part) - Number(a.key === part) || byText(a.key, b.key);
+        const page = await tellPage(call, entries, order, query);
         return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),

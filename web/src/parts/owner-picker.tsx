@@ -27,11 +27,8 @@ export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPi
   const asked = useSettled(text.trim(), settledMs);
   const found = useQuery({ ...usersQuery(asked), enabled: asked !== '' });
   const inIt = new Set(chosen);
-  const isWhole = (login: string) => login.toLowerCase() === asked.toLowerCase();
-  const offered = (found.data?.entries ?? [])
-    .map(({ login }) => login)
-    .filter(login => !inIt.has(login))
-    .toSorted((a, b) => Number(isWhole(b)) - Number(isWhole(a)));
+  const { entries = [], total = 0 } = found.data ?? {};
+  const offered = entries.map(({ login }) => login).filter(login => !inIt.has(login));
   const add = (login: string) => {
     onChange([...chosen, login]);
     setText('');
@@ -84,7 +81,13 @@ export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPi
       />
       {asked !== '' && found.data !== undefined && (
         <ul class="row" aria-label="Owners found">
-          {offered.length === 0 && <li class="quiet-text">No other owner's name contains this text.</li>}
+          {offered.length === 0 && (
+            <li class="quiet-text">
+              {total > entries.length
+                ? `The first ${entries.length} are chosen already: type more of the name.`
+                : "No other owner's name contains this text."}
+            </li>
+          )}
           {offered.map(login => (
             <li key={login}>
               <Button onClick={() => add(login)}>
