@@ -1,5 +1,6 @@
 /**
- * Kinds of values that several sections have, or commands read as well: parse the text of a key, and print it again.
+ * Kinds of values that several sections have, or commands read as well: parse the text of a key, and print
+ * it again.
  *
  * Every kind parses its own output as the same value. A problem says in a few words what is wrong
  * with the text; `expected` is the sentence that tells an administrator what to write instead.
