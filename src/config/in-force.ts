@@ -47,7 +47,7 @@ export function compareConfigs(old: Config, next: Config): readonly Key<unknown>
  * depend on is in force.
  */
 export function merged(old: Config, next: Config): Config {
-  // The forge may say whose a repository is and what is public, and only hosts of one store share their walks.
+  // The forge may say whose a repository is and what is public, and only hosts of one store share walks.
   const isWaiting = old.forge?.kind !== next.forge?.kind || old.store.adapter !== next.store.adapter;
   const { storage, storages, scan } = isWaiting ? old : next;
   return Object.freeze({

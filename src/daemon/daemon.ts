@@ -16,7 +16,7 @@ import {
 import { Fleet } from '../fleet/index.ts';
 import { Refusals } from '../gate/index.ts';
 import type { ObservedForge } from '../health/index.ts';
-import { Identity, identityKinds, sourceKinds } from '../identity/index.ts';
+import { Identity, identityKinds } from '../identity/index.ts';
 import { forgeSource, Ledger } from '../ledger/index.ts';
 import { ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
 import { noticeKinds } from '../notices/index.ts';
@@ -290,7 +290,7 @@ async function openLedger(
       unitSources: store.unitSources,
       host,
       settings: config.quota,
-      kinds: [...identityKinds, ...requestKinds, ...sourceKinds, ...forgeLinkKinds, ...noticeKinds],
+      kinds: [...identityKinds, ...requestKinds, ...forgeLinkKinds, ...noticeKinds],
       foldCase: config.users.foldCase,
       log,
     });

@@ -7,10 +7,10 @@
  * are stored. For every way to sign in, `startSession` creates the session.
  *
  * oauth/ has the sources that administrators set, the redirects to the provider and back, the effect of a
- * sign-in and its claims on the user, and the encrypted client secrets. It shows no text from a provider or a
- * browser to a user: an error is a code with our own text, and the log has the reason. The effect of claims is
- * one change, which takes effect as a whole, with one event that names the source. Nothing here knows of HTTP
- * except addresses and cookies.
+ * sign-in and its claims on the user, and the encrypted client secrets. It shows no text from a provider or
+ * a browser to a user: an error is a code with our own text, and the log has the reason. The effect of claims
+ * is one change, which takes effect as a whole, with one event that names the source. Nothing here knows of
+ * HTTP except addresses and cookies.
  */
 
 export type { Area, Caller } from './caller.ts';
@@ -22,7 +22,6 @@ export {
   type Role,
   roles,
   type SourceDocument,
-  sourceKinds,
   sourceShown,
   type TokenDocument,
   type Via,

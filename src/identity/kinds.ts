@@ -276,7 +276,6 @@ export const identityKinds: readonly Kind<unknown>[] = [
   sessionKind,
   useKind,
   linkKind,
+  sourceKind,
   mailPreferenceKind,
 ];
-
-export const sourceKinds: readonly Kind<unknown>[] = [sourceKind];

@@ -332,9 +332,12 @@ function expected({ owners, secrets, held }: Model): unknown {
     sessions.length,
     0, // the last uses are not written meanwhile
     0, // nobody signs in by a provider here, so nobody is linked
+    0, // and there is no source
     0, // nobody unsubscribes from mails
   ]);
-  const kept = [0, 1, 2, 3, 4, 5, 6].map(kind => documents.reduce((sum, each) => sum + (each[kind] ?? 0), 0));
+  const kept = [0, 1, 2, 3, 4, 5, 6, 7].map(kind =>
+    documents.reduce((sum, each) => sum + (each[kind] ?? 0), 0),
+  );
   return { owners: Object.fromEntries(all), lets, kept };
 }
 

@@ -9,7 +9,6 @@ import {
   identityKinds,
   type NewToken,
   type SignIn,
-  sourceKinds,
 } from '../../src/identity/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { SetClock, silentLog, World } from '../ledger/world.ts';
@@ -26,7 +25,7 @@ interface Options {
 
 export async function world(t: Test, options: Options = {}) {
   const clock = new SetClock();
-  const opened = new World(t, { kinds: [...identityKinds, ...sourceKinds], clock });
+  const opened = new World(t, { kinds: identityKinds, clock });
   const ledger = await opened.open();
   const warned: string[] = [];
   const log = { ...silentLog, warn: (_: object, words: string) => void warned.push(words) };

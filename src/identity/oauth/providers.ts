@@ -60,8 +60,8 @@ interface Remembered {
 }
 
 /**
- * Returns a function that finds the provider of a source, and rejects with a `SignInFault`: `provider_away` or
- * `misconfigured`. It caches providers, but not their keys, since the provider may have rotated keys that
+ * Returns a function that finds the provider of a source, and rejects with a `SignInFault`: `provider_away`
+ * or `misconfigured`. It caches providers, but not their keys, since the provider may have rotated keys that
  * an earlier sign-in fetched. Keys are fetched only after the provider has accepted a code, so nobody can
  * cause such requests at will.
  */

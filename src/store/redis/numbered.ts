@@ -17,8 +17,8 @@ local function number_changes(changes, number, gone, new)
 end`;
 
 /**
- * Reads what was changed after a number, in whole writes. Returns the number of the last change that was read,
- * and the changed fields, with null for those that were deleted.
+ * Reads what was changed after a number, in whole writes. Returns the number of the last change that was
+ * read, and the changed fields, with null for those that were deleted.
  */
 export async function fieldsAfter(
   { connection }: RedisContext,

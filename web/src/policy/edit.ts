@@ -68,7 +68,8 @@ export function groupsWith(policy: WholePolicy, rule: string): readonly string[]
 
 /**
  * Applies an edit of `base` to the policy in force, which others may have changed meanwhile: of a rule the
- * edited fields, of a group the rules and members that were added or taken out. A deleted group stays deleted.
+ * edited fields, of a group the rules and members that were added or taken out. A deleted group stays
+ * deleted.
  */
 export function rebased(base: WholePolicy, edited: WholePolicy, inForce: WholePolicy): WholePolicy {
   if (inForce === base) return edited;
