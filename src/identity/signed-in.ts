@@ -125,6 +125,8 @@ export class SignedIn {
   async sweep(): Promise<void> {
     const { documents, now, log } = this.#options;
     try {
+      // Without the uses that other hosts recorded, a session could look unused for too long.
+      await documents.catchUp();
       const isThere = (id: number) => documents.owners.byId(id) !== undefined;
       await documents.transactInSlices(({ changes }) => sweepSessions(changes, isThere, now()));
     } catch (error) {

@@ -336,6 +336,20 @@ t.test('sessions that are over are taken out of the store', async t => {
   t.ok(ledger.documents.snapshot.get(sessionKind, kept.key));
 });
 
+t.test('a session that another host saw in use is not taken out by one that did not hear of it', async t => {
+  const { clock, ledger, identity, signIn } = await world(t);
+  const { key } = await signIn({ token: await tokenOf(ledger, 'alice') });
+  clock.pass(idleMs);
+  t.intercept(ledger.documents, 'catchUp', {
+    value: async () => {
+      const text = JSON.stringify({ at: clock.wall() });
+      ledger.documents.applyVolatile({ documents: [{ kind: useKind.name, key, text }] });
+    },
+  });
+  await identity.signedIn.sweep();
+  t.ok(ledger.documents.snapshot.get(sessionKind, key));
+});
+
 t.test('sweeping very many sessions keeps nobody waiting', async t => {
   const { ledger, signIn } = await world(t);
   const { document } = await signIn({ token: await tokenOf(ledger, 'alice') });

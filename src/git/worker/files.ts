@@ -1,5 +1,6 @@
 /** Reads files and directories that somebody else may remove at any time. */
 
+import type { Dirent } from 'node:fs';
 import { lstat, opendir, readdir, stat } from 'node:fs/promises';
 import { readBounded } from '../../bounded/index.ts';
 import { systemCode } from '../../errors.ts';
@@ -10,9 +11,9 @@ export async function* directoryEntries(path: string) {
   const location = encodePath(path);
   try {
     if (!(await lstat(location)).isDirectory()) return;
-    for await (const entry of await opendir(location, { encoding: 'latin1', bufferSize: atATime }))
+    for await (const entry of await openDirectory(location))
       yield {
-        name: decodePath(Buffer.from(entry.name, 'latin1')),
+        name: decodePath(entry.name),
         isFile: entry.isFile(),
         isDirectory: entry.isDirectory(),
       };
@@ -22,7 +23,13 @@ export async function* directoryEntries(path: string) {
   }
 }
 
-const atATime = 256;
+/**
+ * Names are bytes: if a file system does not tell types, Node asks for each entry by its name, and would not
+ * find one that is in latin1. Its types do not know that it supports this.
+ */
+function openDirectory(location: string | Buffer): Promise<AsyncIterable<Dirent<Buffer>>> {
+  return Reflect.apply(opendir, undefined, [location, { encoding: 'buffer', bufferSize: 256 }]);
+}
 
 export async function entryNames(path: string): Promise<readonly string[]> {
   try {

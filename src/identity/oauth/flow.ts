@@ -209,10 +209,8 @@ export class SignInFlow {
     }
     // Each source has its own redirect URI, so an answer at that of another source is an attack (RFC 9700,
     // 4.4).
-    if (begun.sourceId !== String(source.id) || begun.issuer !== issuerOf(source.discoveryUrl)) {
-      const reason = 'the sign-in was begun with another provider than the one that answers';
-      throw new SignInFault('not_believed', reason);
-    }
+    if (begun.sourceId !== String(source.id) || begun.issuer !== issuerOf(source.discoveryUrl))
+      throw otherProvider();
     if (!this.#useState(state, now)) {
       throw new SignInFault('not_started_here', 'the sign-in was finished before');
     }
@@ -229,6 +227,7 @@ export class SignInFlow {
       const { told, session } = await documents.transact(transaction => {
         // The source may have changed during the requests to the provider.
         const current = this.#activeSource(String(source.id), transaction.changes);
+        if (issuerOf(current.discoveryUrl) !== issuer) throw otherProvider();
         const arrived = logIn(transaction, current, arrival, at);
         const { changes } = transaction;
         if (held !== null) endBrought(changes, held, at);
@@ -242,6 +241,11 @@ export class SignInFlow {
       throw error;
     }
   }
+}
+
+function otherProvider(): SignInFault {
+  const reason = 'the sign-in was begun with another provider than the one that answers';
+  return new SignInFault('not_believed', reason);
 }
 
 const unusable =

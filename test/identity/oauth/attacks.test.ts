@@ -154,6 +154,19 @@ t.test('what was begun with one provider is not finished with another', async t 
   t.same(evil.exchanged, [], 'the code of the one never gets to the other');
 });
 
+t.test('a user whom the provider before knew is not linked at the one that a source has now', async t => {
+  const { provider, signIns } = await open(t);
+  const answering = Promise.withResolvers<void>();
+  t.teardown(() => answering.resolve());
+  provider.lies = { waits: answering.promise };
+  const signingIn = comesToNothing(t, signIns, 'not_believed');
+  await until(async () => provider.exchanged.length === 1 || null);
+  const { issuer, client } = await hostileProvider(t);
+  await signIns.edit({ openid_connect_auto_discovery_url: issuer, client_secret: client.secret });
+  answering.resolve();
+  await signingIn;
+});
+
 t.test('PKCE is used whatever a provider says of it, and each time with another secret', async t => {
   const { provider, signIns } = await open(t);
   await signIns.edit({ is_active: false });
