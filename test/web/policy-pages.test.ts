@@ -265,6 +265,17 @@ t.test('the effect in an open form is that of the policy in force; without it no
   await tab.fill(field('Limit'), '20');
   await reads(tab, 'Cannot show what would change.', '.effect');
   t.ok(await tab.page.$(disabled));
+  await tab.click('main form ::-p-text(Cancel)');
+  await tab.click('main ::-p-text(Delete)');
+  await reads(tab, 'Cannot show what would change.', 'dialog');
+  t.ok(await tab.page.$('dialog button[type=submit]:disabled'));
+  await tab.click('dialog ::-p-text(Cancel)');
+  await tab.go(new URL('policy', world.url).href);
+  await tab.click('main summary');
+  await tab.fill('main textarea', JSON.stringify({ rules: [], groups: [] }));
+  await tab.click('main ::-p-text(Show the effect)');
+  await reads(tab, 'Cannot show what would change.', '.effect');
+  t.equal(await tab.page.$('main ::-p-text(Apply this policy)'), null);
   await world.remove('/admin/quota/groups/crew');
   await world.remove('/admin/quota/rules/loose');
 });

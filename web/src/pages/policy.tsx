@@ -237,7 +237,7 @@ function EffectOf({ policy, version, children }: EffectProps) {
   return (
     <>
       <Effect trial={trial} isCurrent={!trial.isPending} />
-      {!trial.isPending && children}
+      {trial.isSuccess && children}
     </>
   );
 }

@@ -166,7 +166,7 @@ function mendOf({ code, group, rule }: LintFault): readonly [href: string, words
   return group === undefined ? [to('rules'), 'See the rules'] : [to('group', group), 'Open the group'];
 }
 
-interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous'> {
+interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous' | 'isReady'> {
   readonly policy: WholePolicy;
   readonly edited: WholePolicy;
 }
@@ -174,7 +174,7 @@ interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous'> {
 export function PolicyConfirm({ policy, edited, children, ...props }: PolicyConfirmProps) {
   const trial = useQuery(trialQuery(draftOf(policy, edited), policy.version));
   return (
-    <Confirm {...props} isDangerous act={() => save(replacementOf(policy, edited))}>
+    <Confirm {...props} isDangerous isReady={trial.isSuccess} act={() => save(replacementOf(policy, edited))}>
       {children}
       <Effect trial={trial} isCurrent={!trial.isPending} />
     </Confirm>
