@@ -91,11 +91,14 @@ export function printable(text: string): string {
   return text.replace(misleading, character => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-const longestQuoted = 80;
+/** Keeps the beginning of a text, by default 80 characters, and shows that there was more. */
+export function shortened(text: string, longest = 80): string {
+  return text.length > longest ? `${text.slice(0, longest).toWellFormed()}...` : text;
+}
 
 /** Quotes a text that a stranger sent; of a long text only the beginning. */
 export function excerpt(text: string): string {
-  return `"${printable(text.length > longestQuoted ? `${text.slice(0, longestQuoted)}…` : text)}"`;
+  return `"${printable(shortened(text))}"`;
 }
 
 /** Makes JSON text harmless on a terminal, with the same meaning: a misleading character becomes `\u202e`. */

@@ -1,6 +1,6 @@
 /** Defines keys, reads their values, and describes faults of these. */
 
-import { printable } from '../text.ts';
+import { printable, shortened } from '../text.ts';
 import type { ValueType } from './kinds.ts';
 
 export interface Key<T> extends ValueType<T> {
@@ -228,7 +228,7 @@ export function formatFaults(faults: readonly ConfigFault[]): string {
 
 function formatFault(fault: ConfigFault): string {
   const section = fault.section === undefined ? [] : [`[${fault.section}]`];
-  const value = fault.value === undefined ? [] : ['=', `"${shortened(fault.value)}"`];
+  const value = fault.value === undefined ? [] : ['=', `"${shortened(fault.value, longestShown)}"`];
   const subject = [...section, ...(fault.key === undefined ? [] : [fault.key, ...value])].join(' ');
   return printable([placeOf(fault), subject, fault.message].filter(part => part !== '').join(': '));
 }
@@ -236,8 +236,4 @@ function formatFault(fault: ConfigFault): string {
 function placeOf({ file, line, variable }: ConfigFault): string {
   if (variable !== undefined) return file === undefined ? variable : `${variable} (${file})`;
   return file === undefined || line === undefined ? (file ?? '') : `${file}:${line}`;
-}
-
-function shortened(text: string): string {
-  return text.length <= longestShown ? text : `${text.slice(0, longestShown)}...`;
 }

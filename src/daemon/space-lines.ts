@@ -2,7 +2,7 @@
 
 import { posix } from 'node:path';
 import type { UnitRecord } from '../store/index.ts';
-import { formatBytes, formatCount, printable } from '../text.ts';
+import { formatBytes, formatCount, printable, shortened } from '../text.ts';
 import { addressOf, isKeptByGitlab, type SpaceReport } from '../wire/index.ts';
 
 const mostNamed = 3;
@@ -57,8 +57,7 @@ function refWords(name: string): string {
 }
 
 function shown(name: string): string {
-  const whole = printable(name);
-  return whole.length > longestName ? `${whole.slice(0, longestName)}…` : whole;
+  return shortened(printable(name), longestName);
 }
 
 /** A longer link would fill several lines of a terminal. */

@@ -9,6 +9,7 @@
 import { statSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { nameFault, ownerKey } from '../quota/index.ts';
+import { shortened } from '../text.ts';
 import { type AboutRow, mostCharacters, type SizeJudge } from './database.ts';
 import { type ForgeOwner, firstRowOf, type OddRow, type OddRows } from './messages.ts';
 
@@ -176,8 +177,4 @@ function sizeOnDisk(path: string): number {
     if (systemCode(error) === null) throw error;
     return 0;
   }
-}
-
-function shortened(name: string): string {
-  return name.length > 80 ? `${name.slice(0, 80)}...` : name;
 }

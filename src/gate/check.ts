@@ -238,6 +238,7 @@ function textFor(services: GateServices, { subject, unit }: Question, decided: D
     subject,
     decision,
     isPush,
+    isJudged: services.worker.isHere,
     room: isPush ? services.worker.roomFor(owner.name, unit.path, decision) : undefined,
     repositoryBytes: isPush ? unit.bytes : null,
     contact: services.contact(),

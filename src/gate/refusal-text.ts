@@ -125,7 +125,6 @@ function wrapped(text: string): string[] {
 const mostLines = 20;
 export const longestLine = 1000;
 const mostSpaceLines = 5;
-const longestName = 80;
 
 /** Formats a message of softquota itself, as opposed to one about a limit. */
 export function saying(words: string): string {
@@ -142,11 +141,6 @@ export function shownText(text: string, prefix: string): string {
     .filter(line => line !== '')
     .map(line => `${prefix}${printable(line).slice(0, longestLine)}\n`)
     .join('');
-}
-
-/** Shortens a name that the pusher has chosen. */
-export function shortened(name: string): string {
-  return name.length > longestName ? `${name.slice(0, longestName)}...` : name;
 }
 
 /** Returns the warning for an allowed action; empty: none. In report mode nobody sees a message. */

@@ -16,7 +16,7 @@ import { groupKind, ruleKind } from './rules.ts';
 
 const nobody: readonly number[] = [];
 
-/** Reads a snapshot that does not change any more; after each change the ledger makes a new policy. */
+/** Reads the documents in force; after each change the ledger makes a new policy, in the same turn. */
 export class Policy {
   readonly snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();

@@ -62,9 +62,8 @@ t.test('a pusher reads who, how much, of what, and what helps', async t => {
     [
       'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).',
       'This repository: 8.1 GB. Nothing from this push was stored. You can still',
-      'delete branches and tags, or push a smaller history with --force; this frees',
-      "space at the server's next garbage collection. Ask the administrator when",
-      'that is.',
+      'delete branches and tags, in a push of their own; this frees space at the',
+      "server's next garbage collection. Ask the administrator when that is.",
       'To ask for more space: https://git.example/quota',
       '',
     ].join('\n'),

@@ -8,17 +8,11 @@
 import { basename } from 'node:path';
 import { DayCounts } from '../../day-counts.ts';
 import type { Incoming } from '../../quota/index.ts';
+import { shortened } from '../../text.ts';
 import { within, workInSlices } from '../../turns.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOf } from '../check.ts';
-import {
-  pushRefusalText,
-  refusedInWords,
-  saying,
-  shortened,
-  shownText,
-  warningText,
-} from '../refusal-text.ts';
+import { pushRefusalText, refusedInWords, saying, shownText, warningText } from '../refusal-text.ts';
 import type { AllowedPush, Decided, GateServices, PushAnswer } from '../services.ts';
 import {
   answeredWithinMs,

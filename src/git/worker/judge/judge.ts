@@ -7,7 +7,7 @@
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodePath, encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
-import { formatBytes, printable } from '../../../text.ts';
+import { formatBytes, printable, shortened } from '../../../text.ts';
 import {
   gitlabMaintenance,
   isKeptByGitlab,
@@ -41,6 +41,7 @@ const cannotTell =
   'git cannot tell here whether this push makes the repository smaller. Delete branches and tags first, in ' +
   'separate pushes: these are never refused.';
 const mostNamed = 3;
+const longestQuoted = 200;
 const mostReplacing = 100;
 
 /** `manner`: with `less` the push must not bring more bytes than it frees, which stay for a while. */
@@ -205,8 +206,11 @@ async function othersText(
       if (!(error instanceof UnusableRepository)) throw error;
     });
   const decoded = (name: string) => decodePath(Buffer.from(name, 'latin1'));
-  const first = held.slice(0, mostNamed).map(name => printable(decoded(name)));
-  const elsewhere = held.find(name => !/^refs\/(?:heads|tags)\//.test(name));
+  const first = held.slice(0, mostNamed).map(name => printable(shortened(decoded(name))));
+  // A longer command could be cut at the end of the line, and would delete another ref.
+  const elsewhere = held.find(
+    name => !/^refs\/(?:heads|tags)\//.test(name) && bashQuoted(decoded(name)).length <= longestQuoted,
+  );
   const example =
     elsewhere === undefined
       ? "for example: git push --force origin 'refs/heads/*' 'refs/tags/*'"

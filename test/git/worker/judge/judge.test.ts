@@ -80,6 +80,17 @@ t.test('branches that are replaced without the tags of their history are told ab
   t.equal((await world.push(['--force', 'HEAD:main', ':v1', ':refs/notes/$x'])).code, 0);
 });
 
+t.test('a command that could be cut is not given, and names of refs are shortened', async t => {
+  const world = await full(t);
+  const long = Array.from({ length: 3 }, (_, index) => `refs/notes/${index}${'x'.repeat(200)}`);
+  for (const name of long) t.equal((await world.push([`HEAD:${name}`])).code, 0);
+  await withoutLarge(world);
+  t.equal((await world.push(['--force', '--all'])).code, 1);
+  t.match(world.last, /It leaves refs\/notes\/0x{68}\.{3}, .* for example: git push --force origin/);
+  t.notMatch(world.last, /--delete/);
+  t.ok(world.last.length < 1000, world.last);
+});
+
 t.test('equal sizes are told to the byte', async t => {
   const world = await full(t);
   await world.git('commit', '-q', '--amend', '-m', 'the same with other words');
