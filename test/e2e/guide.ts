@@ -109,7 +109,8 @@ export function linesToRefusal(steps: readonly Block[]): number {
 
 /** The number of command lines that docs/install.md tells of below a heading; 0 where it tells of none. */
 export function linesTold(page: string, heading: string): number {
-  const told = new RegExp(`### ${heading}\n[^#]*These are (\\w+) command lines`).exec(page)?.[1];
+  const [section = ''] = page.split(`\n### ${heading}\n`)[1]?.split('\n### ') ?? [];
+  const told = /These are (\w+) command lines/.exec(section)?.[1];
   return (
     ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'].indexOf(told ?? '') + 1
   );
