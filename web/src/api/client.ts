@@ -35,9 +35,14 @@ export function liveNewest() {
   return ({ state }: Pages) => ((state.data?.pages.length ?? 0) > 1 ? false : everyMs());
 }
 
-/** Repeats all shown queries after a change. */
+/**
+ * Repeats all shown queries after a change, but for trials of a version of the policy that may have been
+ * replaced: the policy in force, once it is there, leads to another trial.
+ */
 export function refresh(): Promise<void> {
-  return client.invalidateQueries();
+  return client.invalidateQueries({
+    predicate: ({ queryKey: [kind, , version] }) => kind !== 'trial' || version === '',
+  });
 }
 
 export interface Asking extends Pick<Question, 'query'> {
