@@ -280,7 +280,16 @@ export class DocumentFollower {
    */
   async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     await this.#enroll(this.#unsure);
-    return this.#commit(change, basis, mark);
+    return this.#commit(this.#asStored(change), basis, mark);
+  }
+
+  /** Gives up also keys that get another owner, and none that are on record neither here nor in the store. */
+  #asStored(change: PolicyChange): PolicyChange {
+    const known = this.#options.documents.owners;
+    const { owners = [], goneOwners = [] } = change;
+    const replaced = owners.filter(({ key, id }) => (known.byKey(key)?.id ?? id) !== id);
+    const kept = goneOwners.filter(key => known.byKey(key) !== undefined);
+    return { ...change, goneOwners: [...kept, ...replaced.map(({ key }) => key)] };
   }
 
   /** Commits a change. Null: another change came first, or the store has other owners than it assumes. */

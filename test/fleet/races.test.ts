@@ -125,6 +125,31 @@ t.test('an owner who came and went while a host was away does not come back ther
   }
 });
 
+t.test('owners get names of others whom all hosts know, and swap theirs', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const [one, two] = [await member(t, { address, host: 'one' }), await member(t, { address, host: 'two' })];
+  const everybody = [owner('alice', { id: 11 }), owner('bob', { id: 12 }), owner('carol', { id: 13 })];
+  await put(store, [], everybody);
+  await one.fleet.catchUp();
+  const rename = (names: readonly (readonly [string, string])[]) =>
+    one.ledger.documents.transact(transaction => {
+      for (const [from, to] of names) transaction.renameOwner(from, to, () => true);
+    });
+  await rename([['alice', 'bob']]);
+  const swap = [
+    ['bob', 'spare'],
+    ['carol', 'bob'],
+    ['spare', 'carol'],
+  ] as const;
+  await rename(swap);
+  await two.fleet.catchUp();
+  for (const { ledger } of [one, two]) {
+    const ids = ['alice', 'bob', 'carol', 'spare'].map(name => ledger.documents.owners.named(name)?.id);
+    t.strictSame(ids, [undefined, 13, 11, undefined]);
+  }
+});
+
 t.test('what a host itself has ruled is not undone by what it hears late', async t => {
   const { address } = await startSingle(t);
   const store = await sharedStore(t, address);
