@@ -137,6 +137,10 @@ export class VolatileDocuments {
       this.#recent.delete(nameOf(names));
       this.#recent.set(nameOf(names), { names, at: now });
     }
+    this.#forgetOld(now);
+  }
+
+  #forgetOld(now: number): void {
     for (const [name, { at }] of this.#recent) {
       if (at >= now - recentMs && this.#recent.size <= mostRecent) break;
       this.#recent.delete(name);
@@ -144,6 +148,8 @@ export class VolatileDocuments {
   }
 
   async #writeRecent(): Promise<void> {
+    // Another host may have replaced or ended since what was written long ago.
+    this.#forgetOld(performance.now());
     const names = [...this.#recent.values()].map(one => one.names);
     for (const some of parts(names, mostAtOnce)) {
       const documents = this.#options.documents.volatileOf(some);

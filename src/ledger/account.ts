@@ -71,7 +71,7 @@ export class Account {
   #ownUsage: Usage | null = null;
   #usage: Usage | null = null;
 
-  /** Calls `onChange` after each change of the owner's bytes. */
+  /** Calls `onChange` after each change of the owner's bytes, and of whether these are partial. */
   constructor(ownerKey: string, owners: Pick<Owners, 'byKey'>, onChange: (ownerKey: string) => void) {
     this.ownerKey = ownerKey;
     this.#owners = owners;
@@ -231,10 +231,14 @@ export class Account {
 
   #unitChanged(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
     for (const deltas of this.#deltas) deltas.unitChanged(before, after);
+    const wasPartial = this.ownPartial;
     this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
     this.#oldestWalk = undefined;
     const isSame = before?.leaf === after?.leaf && before?.bytes === after?.bytes;
-    if (isSame && unreachableIn(before) === unreachableIn(after)) return;
+    if (isSame && unreachableIn(before) === unreachableIn(after)) {
+      if (this.ownPartial !== wasPartial) this.#tellChange();
+      return;
+    }
     if (before?.reach !== undefined || after?.reach !== undefined)
       this.#unreachable = changed(this.#unreachable, before, after, unreachableIn);
     if (this.#unitBytes !== null) {

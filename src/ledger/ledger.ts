@@ -193,8 +193,7 @@ export class Ledger {
       : null;
     const question = { ...asked, incoming, repository };
     return (subject: Subject, addingBytes = 0): Decision => {
-      const reserved = this.#reservedApart(owner, subject, addingBytes);
-      return decide({ ...question, subject, addingBytes, reserved });
+      return decide({ ...question, ...this.#apart(owner, subject, addingBytes), subject, addingBytes });
     };
   }
 
@@ -242,14 +241,18 @@ export class Ledger {
 
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
     const owner = this.ownerUsage(ownerName);
-    const reserved = this.#reservedApart(owner, subject, addingBytes);
-    return explain({ ...this.#questionOf(owner), subject, addingBytes, reserved });
+    const apart = this.#apart(owner, subject, addingBytes);
+    return explain({ ...this.#questionOf(owner), ...apart, subject, addingBytes });
   }
 
-  #reservedApart(owner: OwnerUsage, subject: Subject, addingBytes: number): OwnerUsage['reserved'] {
-    if (addingBytes === 0 || !this.#settings.precise) return owner.reserved;
+  /** With PRECISE, adds what hosts that are cut off may grant meanwhile to what is reserved. */
+  #apart(owner: OwnerUsage, subject: Subject, addingBytes: number) {
+    if (addingBytes === 0 || !this.#settings.precise) return { reserved: owner.reserved };
     const own = this.#parts.usage.account(owner.name)?.ownUsage ?? noUsage;
-    return this.#roomApart.reserved(owner, own, subject, addingBytes);
+    const room = this.#roomApart;
+    const reserved = room.reserved(owner, own, subject, addingBytes);
+    const pools = (group: string) => room.ofPool(group, this.pools.of(group, owner), subject, addingBytes);
+    return { reserved, pools };
   }
 
   /** Returns the parts of a question about an owner that do not depend on the subject. */
@@ -305,7 +308,7 @@ export class Ledger {
     await this.sources.close();
   }
 
-  async #load({ kinds = [] }: LedgerOptions): Promise<void> {
+  async #load({ kinds = [], host }: LedgerOptions): Promise<void> {
     const kept = await this.#store.load();
     const { owners } = this.#parts.usage;
     this.documents.load(
@@ -319,6 +322,11 @@ export class Ledger {
     const lastSeq = await loadUnits(this.#parts, this.walks, this.#store.units());
     this.#seq = Math.max(this.#seq, lastSeq, kept.deltas.at(-1)?.seq ?? 0);
     for (const share of kept.shares) {
+      // This host had another name when it took the usage of one that had its name.
+      if (share.host === host) {
+        this.#parts.writeBehind.note({ goneShares: [share] });
+        continue;
+      }
       const owner = owners.byKey(share.ownerKey);
       if (owner !== undefined) this.#parts.usage.open(owner).putShare(share);
     }

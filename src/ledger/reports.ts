@@ -33,13 +33,13 @@ export class Reports {
    * hour. Rejects with `store_away` or `sum_too_large`; then they do not count.
    */
   async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
-    const { usage, writeBehind, clock, nextSeq } = this.#options;
+    const { writeBehind, clock, nextSeq } = this.#options;
     const at = clock.wall();
     const owner = this.#ownerFor(ownerName, at);
     this.#mustFit(owner, leaf, bytes);
     const record: DeltaRecord = { seq: nextSeq(), owner: owner.name, leaf, bytes, at };
     await writeBehind.writeFirst({ deltas: [record], owners: [owner] });
-    const account = usage.open(owner);
+    const account = this.#opened(owner);
     account.addDelta({ record, lapsesAt: clock.monotonic() + deltaLapseMs });
     this.#unsettled.add(owner.key);
     this.settle([owner.key]);
@@ -69,7 +69,7 @@ export class Reports {
       owners: [owner],
       ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }),
     });
-    usage.open(owner);
+    this.#opened(owner);
     // Concurrent reports of one unit take effect in the order in which the store wrote them.
     const known = usage.unit(id);
     if (bytes > 0) usage.put(unit);
@@ -115,6 +115,14 @@ export class Reports {
   #ownerFor(name: string, now: number): OwnerRecord {
     const { usage } = this.#options;
     return usage.owners.named(name) ?? usage.owners.expect(name, now);
+  }
+
+  /** Opens an account after a write, during which its owner may have got another name. */
+  #opened(written: OwnerRecord): Account {
+    const { usage, writeBehind } = this.#options;
+    const owner = this.#ownerFor(written.name, written.since);
+    if (owner.id !== written.id) writeBehind.note({ owners: [owner] });
+    return usage.open(owner);
   }
 
   /** Returns an hour after the report, but at most an hour from now, even if somebody set the clock. */

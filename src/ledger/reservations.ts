@@ -11,7 +11,14 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { bytesUnder, leafMask, type ReservedBytes, type Subject, type Usage } from '../quota/index.ts';
+import {
+  bytesUnder,
+  leafMask,
+  type PooledBytes,
+  type ReservedBytes,
+  type Subject,
+  type Usage,
+} from '../quota/index.ts';
 import type { Account } from './account.ts';
 import type { ActionThings, Clock, OwnerDecision, OwnerUsage } from './options.ts';
 
@@ -247,11 +254,11 @@ function takeFrom(left: number[], mask: number, bytes: number): void {
   }
 }
 
-/** Divides the room of owners between hosts while Redis is away: each host assumes that all grant as much. */
+/** Divides the room of owners and groups between hosts while Redis is away: each host assumes that all grant as much. */
 export class RoomApart {
   readonly #hostsApart: () => number;
-  /** By owner id: the bytes on this host at the first question about the owner since Redis is away. */
-  readonly #before = new Map<number, Usage>();
+  /** By an owner's id or a group's name: the bytes here at the first question about it since Redis is away. */
+  readonly #before = new Map<number | string, Usage>();
 
   /** `hostsApart` counts the hosts that are cut off from each other; 1: none is. */
   constructor(hostsApart: () => number) {
@@ -260,7 +267,7 @@ export class RoomApart {
 
   /** Adds the bytes that other hosts may have granted: each as many as this one. `own`: the usage here. */
   reserved(
-    { id, reserved }: Pick<OwnerUsage, 'id' | 'reserved'>,
+    { id, reserved }: { readonly id: number | string | null } & Pick<OwnerUsage, 'reserved'>,
     own: Usage,
     subject: Subject,
     addingBytes: number,
@@ -283,6 +290,12 @@ export class RoomApart {
       bytes: Math.min(others * bytes, Number.MAX_SAFE_INTEGER),
     }));
     return [...(reserved ?? []), ...ofOthers];
+  }
+
+  /** Does the same for a group. Bytes on other hosts do not change meanwhile, so all growth is here. */
+  ofPool(group: string, pool: PooledBytes, subject: Subject, addingBytes: number): PooledBytes {
+    const reserved = this.reserved({ id: group, reserved: pool.reserved }, pool.usage, subject, addingBytes);
+    return { ...pool, reserved };
   }
 }
 

@@ -100,6 +100,35 @@ t.test('what this host wrote is not undone by what was read before', async t => 
   t.strictSame(sessionsOn(one), [key, later].sort());
 });
 
+t.test('a session that another host ended does not come back from a host that was cut off', async t => {
+  const { address } = await startSingle(t);
+  let isOther = false;
+  const one = await member(t, {
+    address,
+    host: 'one',
+    through: store => ({
+      ...store,
+      state: async () => {
+        const state = await store.state();
+        return isOther ? { ...state, server: 'another' } : state;
+      },
+    }),
+  });
+  const alice = await one.ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'alice' }),
+  );
+  const other = await member(t, { address, host: 'two' });
+  await signIn(one, alice);
+  await other.fleet.catchUp();
+  await other.ledger.documents.transact(({ changes }) => endSessions(changes, null, () => true));
+  const now = performance.now.bind(performance);
+  t.intercept(performance, 'now', { value: () => now() + 61_000 });
+  isOther = true;
+  await one.fleet.catchUp();
+  await other.fleet.catchUp();
+  for (const host of [one, other]) t.strictSame(sessionsOn(host), []);
+});
+
 t.test('very many documents of another host, or that are written again, keep no check waiting', async t => {
   const { one, other, store, server } = await two(t);
   const known = ({ ledger }: Member) => [...ledger.documents.snapshot.all(forgeLinkKind)].length;

@@ -1,10 +1,14 @@
 /** Owners who may have been renamed on the disk alone. */
 
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { Ledger } from '../../src/ledger/index.ts';
 import { renamedOwners } from '../../src/ledger/renamed-owners.ts';
 import { assign, createGroup } from '../../src/policy/index.ts';
+import { openStore } from '../../src/store/index.ts';
 import { longestTurn } from '../own-time.ts';
-import { SetClock, World, walk } from './world.ts';
+import { share } from '../store/records.ts';
+import { directoryFor, lfs, openOn, SetClock, settings, silentLog, used, World, walk } from './world.ts';
 
 const hour = 3_600_000;
 
@@ -92,3 +96,50 @@ t.test(
     t.strictSame(sweepAnd(), ['carol']);
   },
 );
+
+t.test('a report under the old name during a rename is about somebody new', async t => {
+  const store = await openStore({ file: join(directoryFor(t), 'softquota.db') });
+  const write = store.write.bind(store);
+  const ledger = await openOn(store);
+  t.teardown(() => ledger.close());
+  const { id } = await ledger.documents.transact(transaction => transaction.createOwner('alice'));
+  let reported: Promise<unknown> | null = null;
+  store.write = async changes => {
+    store.write = write;
+    const writing = write(changes);
+    // Both are written behind the rename, which counts only then.
+    reported = Promise.all([
+      ledger.reports.reportUnit('alice', lfs, 'store', 5),
+      ledger.reports.addDelta('alice', lfs, 2),
+    ]);
+    await writing;
+  };
+  await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'bob', () => false));
+  await reported;
+  const { owners } = ledger.documents;
+  t.equal(owners.byId(id)?.name, 'bob');
+  t.not(owners.named('alice')?.id, id);
+  t.equal(used(ledger, 'alice', lfs), 7);
+});
+
+t.test('usage of another host does not count on one that has its name now', async t => {
+  const file = join(directoryFor(t), 'softquota.db');
+  const as = async <T>(host: string, work: (ledger: Ledger) => T) => {
+    const ledger = await Ledger.open({
+      store: await openStore({ file }),
+      host,
+      settings,
+      foldCase: true,
+      log: silentLog,
+    });
+    try {
+      return work(ledger);
+    } finally {
+      await ledger.close();
+    }
+  };
+  await as('one', ({ shares }) => shares.takeShares('two', [['alice', share('alice', 'two')]]));
+  t.equal(await as('one', ({ shares }) => shares.others.size), 1);
+  t.equal(await as('two', ledger => used(ledger, 'alice')), 0);
+  t.equal(await as('one', ({ shares }) => shares.others.size), 0);
+});

@@ -3,8 +3,9 @@
 import t from 'tap';
 import type { OwnerUsage } from '../../src/ledger/index.ts';
 import { RoomApart } from '../../src/ledger/reservations.ts';
+import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { bytesUnder, decide, leafMask, type QuotaSettings } from '../../src/quota/index.ts';
-import { repos } from './world.ts';
+import { repos, World, walk } from './world.ts';
 
 const settings: QuotaSettings = {
   enabled: true,
@@ -59,4 +60,26 @@ t.test('where hosts hear of each other, or one is alone, all of the room is gran
   hosts = 3;
   t.ok(asks(room, owner(700), 100));
   t.notOk(asks(room, owner(700), 101), 'it is divided by what is left then');
+});
+
+t.test('the room of a group is divided as well, whichever member asks', async t => {
+  const ledger = await new World(t).open();
+  for (const name of ['alice', 'bob']) walk(ledger, `${name}/app`, 50);
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    createRule(changes, { name: 'together', limitBytes: 1000, subjects: ['size:all'], per: 'group' });
+    createGroup(changes, { name: 'lab', rules: [{ name: 'together' }] });
+    for (const name of ['alice', 'bob']) assign(changes, transaction.mustBeOwner(name).id, 'lab');
+  });
+  ledger.settings = { ...ledger.settings, precise: true };
+  const mayAdd = (name: string, bytes: number) => ledger.decide(name, repos, bytes).decision.allowed;
+  t.ok(mayAdd('alice', 900));
+  const elsewhere = { largestUnits: async () => new Map(), async *allLargest() {} };
+  ledger.shares.shareWith({ isStale: () => true, countApart: () => 3, elsewhere });
+  t.ok(mayAdd('alice', 300));
+  t.notOk(mayAdd('alice', 301));
+  t.equal(ledger.explain('bob', repos, 301).decision.allowed, false, 'as the reasons say');
+  walk(ledger, 'alice/app', 250);
+  t.ok(mayAdd('bob', 100), '200 came from another member');
+  t.notOk(mayAdd('bob', 101));
 });

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { createUser, identityKinds, roleIn, setMember } from '../../src/identity/index.ts';
 import { assign, createGroup, editRule, setGroups, unassign } from '../../src/policy/index.ts';
-import { lfs, repos, SetClock, settings, World, walk } from './world.ts';
+import { lfs, repos, SetClock, settings, sweepOnce, World, walk } from './world.ts';
 
 t.test('a change of what an owner stores is told with the owner’s key', async t => {
   const ledger = await new World(t).open();
@@ -19,6 +19,7 @@ t.test('a change of what an owner stores is told with the owner’s key', async 
   walk(ledger, 'Alice/app', 5, { owner: 'bob' });
   t.strictSame(since(), ['alice', 'bob']);
   ledger.walks.recordUnread('/srv/git/Alice/app.git', ledger.walks.nextSeq());
+  t.strictSame(since(), ['bob'], 'some of it could not be measured');
   walk(ledger, 'nobody/app', 5, { owner: null });
   t.strictSame(since(), []);
   ledger.walks.recordGone('/srv/git/Alice/app.git', ledger.walks.nextSeq());
@@ -77,6 +78,19 @@ t.test('who is in which group bears on those who are named, rules and groups on 
     [null, 'bob'],
     'and whoever goes, or gives a name away, on what is kept of anybody; who has it now is told, too',
   );
+});
+
+t.test('watchers are told when bytes become partial, and when they are whole again', async t => {
+  const ledger = await new World(t).open();
+  sweepOnce(ledger);
+  const { path, bytes } = walk(ledger, 'alice/app', 10);
+  const told: (string | null)[] = [];
+  ledger.watch(key => told.push(key));
+  const isPartial = () => ledger.ownerUsage('alice').partial;
+  for (let times = 0; times < 2; times += 1) ledger.walks.recordUnread(path, ledger.walks.nextSeq());
+  t.strictSame([told.splice(0), isPartial()], [['alice'], true]);
+  for (let times = 0; times < 2; times += 1) walk(ledger, 'alice/app', bytes);
+  t.strictSame([told, isPartial()], [['alice'], false]);
 });
 
 t.test('what no decision depends on is kept without a word', async t => {
