@@ -5,11 +5,11 @@
  */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { homeOf } from '../accounts.ts';
 import { readIniText } from '../forge/index.ts';
 import { andWorker } from '../health/index.ts';
-import { configValue, encodePath } from '../layout/index.ts';
+import { configValue, encodePath, identityAt, isOfGitaly } from '../layout/index.ts';
 import { counted, formatCount, printable } from '../text.ts';
 import { asUser, type HostContext, type Installation, type Report, setKey, worker } from './installation.ts';
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';
@@ -21,7 +21,10 @@ const mostPacks = 50;
 const sampled = 'objects/17';
 
 export function checkGc(report: Report, context: HostContext, repositories: readonly Repository[]): void {
+  const lent = lentBy(repositories);
   for (const { path, user } of repositories) {
+    // gc would ignore Gitaly's locks, and delete what only a borrower still needs.
+    if (isOfGitaly(path) || lent.has(identityAt(`${path}/objects`))) continue;
     const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
     const loose = namesIn(`${path}/${sampled}`, /^[0-9a-f]+$/) * 256;
     const packs = namesIn(`${path}/objects/pack`, /\.pack$/) - namesIn(`${path}/objects/pack`, /\.keep$/);
@@ -33,6 +36,17 @@ export function checkGc(report: Report, context: HostContext, repositories: read
     else if (packs > mostPacks) report.found('gc_missing', `${printable(path)}: ${packs} packs`, collect);
   }
   report.checked.push('their gc');
+}
+
+/** Identities of the directories of objects from which repositories borrow. */
+function lentBy(repositories: readonly Repository[]): ReadonlySet<string | null> {
+  const lent = new Set<string | null>();
+  for (const { path } of repositories) {
+    const objects = `${path}/objects`;
+    const lines = beginningOf(`${objects}/info/alternates`, { mostBytes }).split('\n');
+    for (const line of lines) if (line !== '') lent.add(identityAt(resolve(objects, line)));
+  }
+  return lent;
 }
 
 function namesIn(path: string, pattern: RegExp): number {

@@ -141,7 +141,7 @@ export class Notices {
       throw new SoftquotaError('store_away', 'the last attempts to send notices are not kept yet');
     }
     const { documents, now } = this.#options;
-    const again = { state: 'pending', createdAt: now(), nextAt: now() } as const;
+    const again = { state: 'pending', createdAt: now(), attempts: 0, nextAt: now() } as const;
     const count = await documents.transact(({ changes }) => {
       const found = [...changes.all(deliveryKind)].filter(
         ([key, { state }]) => key === id || (id === null && state === 'dead'),

@@ -114,3 +114,19 @@ t.test('packs that are kept on purpose do not count', async t => {
   write(join(path, 'objects/pack/pack-1.keep'), '');
   t.strictSame(look(), []);
 });
+
+t.test('no gc is advised where objects are lent, or are those of Gitaly', async t => {
+  const folder = temporaryFolder(t);
+  const [lender, borrower, pool] = ['lender.git', 'borrower.git', '@pools/aa/bb/cc.git'].map(name =>
+    repository(join(folder, name)),
+  ) as [string, string, string];
+  for (const path of [lender, pool])
+    for (let number = 0; number < 51; number++) write(join(path, `objects/pack/pack-${number}.pack`), '');
+  const look = (paths: readonly string[]) => {
+    const repositories = paths.map(path => ({ path, user: { uid: 0, gid: 0 } }));
+    return findingsOf(report => checkGc(report, context, repositories));
+  };
+  t.match(look([lender, borrower, pool]), [{ code: 'gc_missing', message: /lender\.git: 51 packs/ }]);
+  write(join(borrower, 'objects/info/alternates'), '../../lender.git/objects\n');
+  t.strictSame(look([lender, borrower, pool]), []);
+});

@@ -245,8 +245,11 @@ t.test('what cannot be delivered is in the list of dead ones, and can be sent ag
   receiver.answer = response => void response.writeHead(200).end();
   t.equal(await world.notices.sendAgain(id), 1);
   await t.rejects(world.notices.sendAgain(id), { code: 'conflict' });
+  receiver.answer = response => void response.writeHead(500).end();
   await world.pass();
-  t.equal(receiver.taken.length, 1);
+  receiver.answer = response => void response.writeHead(200).end();
+  await world.pass(10_000);
+  t.equal(receiver.taken.length, 1, 'the pauses after faults begin anew');
   t.equal(await world.notices.sendAgain(null), 0);
   t.match(world.notices.places(), [{ pending: 0, dead: 0, sent: 1, last_fault: null }]);
 });
