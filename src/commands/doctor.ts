@@ -10,7 +10,7 @@ import { given } from '../given.ts';
 import { counted, formatBytes, formatCount, formatUse } from '../text.ts';
 import type { Finding, Overview, OwnerRow } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
-import { adminClient, type DaemonClient, gateClient, isByUrl, withQuery } from './client.ts';
+import { type DaemonClient, gateClient, isByUrl, localAdminClient, withQuery } from './client.ts';
 import { runJob } from './job.ts';
 import type { Texts } from './output.ts';
 import { type ConfigOption, clientFrom, whereIs } from './settings.ts';
@@ -55,7 +55,8 @@ export async function examination(options: ConfigOption): Promise<Examination> {
   return examine({
     loaded: loadConfig(where),
     clients: ({ config }) => ({
-      admin: path => adminClient(() => config).ask({ path }),
+      // All else is looked at on this host, too.
+      admin: path => localAdminClient(config).ask({ path }),
       gate: path => gateClient(config).ask({ path }),
     }),
     context: { uid: where.uid, configOption: options.config ?? null },

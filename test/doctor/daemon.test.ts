@@ -5,7 +5,7 @@ import { chmodSync, chownSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { checkConfigFiles, checkDaemon } from '../../src/doctor/daemon.ts';
-import type { Ask, Installation } from '../../src/doctor/index.ts';
+import { type Ask, type Installation, withHangs } from '../../src/doctor/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { version } from '../../src/version.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -134,4 +134,11 @@ t.test('an address without a password is no secret', t => {
   ])
     t.equal(exposed(ini), 1, ini);
   t.end();
+});
+
+t.test('an examination that did not end is no installation without problems', async t => {
+  t.match(withHangs({ result: null, hangs: [] }), {
+    findings: [{ code: 'not_looked', severity: 'wrong', message: /nothing was checked/ }],
+    checked: [],
+  });
 });

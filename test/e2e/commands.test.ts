@@ -64,7 +64,12 @@ t.test('--json gives programs the documented shapes, and people get tables', asy
     (await server.softquota('scan')).stdout,
     /^Measured 2 units: \d+ files in \d+ directories, 1\.\d+ MB, in /,
   );
-  t.match(await server.softquota('doctor'), { stdout: 'No problems found.\n' });
+  const elsewhere = { env: { SOFTQUOTA_URL: 'http://127.0.0.1:9/' } };
+  t.match(
+    await server.softquota('doctor', elsewhere),
+    { stdout: 'No problems found.\n' },
+    'those of this host',
+  );
 });
 
 t.test(
