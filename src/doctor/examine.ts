@@ -126,7 +126,7 @@ function added(mounts: readonly string[], findings: readonly Finding[]): Finding
 function endedEarly(mounts: readonly string[]): Finding {
   if (mounts.length === 0) {
     const message = 'nothing was checked: doctor did not finish in time';
-    // Whoever watches the exit status must not take this for an installation without problems.
+    // A status of 0 would be taken for an installation without problems.
     return { ...makeFinding('not_looked', message, 'run doctor again'), severity: 'wrong' };
   }
   const message = 'nothing else was checked, because doctor had to wait for the disk';
