@@ -167,7 +167,7 @@ export class Events {
     const from = first * dayMs;
     for (let after: EventRecord | undefined; ; ) {
       const records = await ledger.eventLog.events({
-        kind: dayKind,
+        kinds: [dayKind],
         limit: daysAtOnce,
         ...(after === undefined ? {} : { after }),
       });
@@ -206,7 +206,12 @@ export class Events {
     const until = filter.until === undefined ? undefined : { at: filter.until + 1, id: '0' };
     let place = after === undefined ? until : placeIn(after);
     for (let looked = 0; looked < mostLookedAt; looked += atOnce) {
-      const records = await this.#recordsOf(kinds, owner, place, atOnce);
+      const records = await ledger.eventLog.events({
+        kinds,
+        ...(owner === null ? {} : { owner }),
+        ...(place === undefined ? {} : { after: place }),
+        limit: atOnce,
+      });
       let isOver = records.length < atOnce;
       let isFull = false;
       await inSlices(records, record => {
@@ -221,26 +226,6 @@ export class Events {
       if (isOver) return { events, next: null };
     }
     return { events, next: nameOf(place) };
-  }
-
-  /** Queries each kind by itself, since the index is by kind, and merges the results. */
-  async #recordsOf(
-    kinds: readonly EventKind[],
-    owner: NonNullable<EventQuery['owner']> | null,
-    after: Place | undefined,
-    limit: number,
-  ): Promise<readonly EventRecord[]> {
-    const { ledger } = this.#options;
-    const query = {
-      ...(owner === null ? {} : { owner }),
-      ...(after === undefined ? {} : { after }),
-      limit,
-    };
-    const found = await Promise.all(kinds.map(kind => ledger.eventLog.events({ ...query, kind })));
-    return found
-      .flat()
-      .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))
-      .slice(0, limit);
   }
 
   /** Resolves once all events up to now are in the store, or the store is away. */
@@ -281,7 +266,7 @@ function toldOf<Kind extends EventKind>(record: EventRecord, kinds: readonly Kin
 async function refusalsOf(ledger: Pick<Ledger, 'eventLog' | 'kept'>): Promise<readonly EventRecord[]> {
   try {
     const kinds = ['refusal', 'unasked'] as const;
-    const found = kinds.map(kind => ledger.eventLog.events({ kind, limit: mostOfAnHour }));
+    const found = kinds.map(kind => ledger.eventLog.events({ kinds: [kind], limit: mostOfAnHour }));
     return (await Promise.all(found)).flat();
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'store_away') return [];

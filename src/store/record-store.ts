@@ -76,7 +76,8 @@ export const lastGone = 'policy';
 export const lastGoneShare = 0.8;
 
 export interface EventQuery {
-  readonly kind?: string;
+  /** Absent: events of all kinds. */
+  readonly kinds?: readonly string[];
   /** Events that match one of the two suffice. */
   readonly owner?: Pick<EventRecord, 'ownerId' | 'ownerKey'>;
   /** Only events that come after this one in the order. */

@@ -31,7 +31,7 @@ interface Found extends PolicyEvent {
 
 /** Oldest first. */
 async function changes(ledger: Ledger): Promise<readonly Found[]> {
-  const events = await ledger.eventLog.events({ kind: 'policy', limit: 10_000 });
+  const events = await ledger.eventLog.events({ kinds: ['policy'], limit: 10_000 });
   return events.map(({ text, ownerId, ownerKey }) => ({ ...JSON.parse(text), ownerId, ownerKey })).reverse();
 }
 
@@ -60,7 +60,7 @@ t.test('a change with an occasion is one event that lists what changed, also if 
     (await changes(ledger)).some(({ owner }) => owner === 'dave'),
     'nothing else tells of it',
   );
-  const told = await ledger.eventLog.events({ kind: 'sign-in', limit: 10 });
+  const told = await ledger.eventLog.events({ kinds: ['sign-in'], limit: 10 });
   const { id, key } = ledger.documents.owners.named('dave') ?? {};
   t.match(told, [
     { ownerId: id, ownerKey: key },

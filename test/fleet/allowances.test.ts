@@ -57,5 +57,5 @@ t.test('an allowance counts on each host, ends on each by itself, and its end is
     const { id = 0 } = ledger.documents.owners.named('alice') ?? {};
     t.match(allowancesOf(ledger.documents.snapshot, id, 0), [{ endedAt: Number }], 'for a day');
   }
-  t.equal((await store.events({ kind: 'allowance', limit: 9 })).length, 1);
+  t.equal((await store.events({ kinds: ['allowance'], limit: 9 })).length, 1);
 });

@@ -204,7 +204,7 @@ t.test('once a day use replaces the secret; the one before is taken until the ne
     'it is the same session',
   );
   t.match(
-    await ledger.eventLog.events({ limit: 10, kind: 'policy' }),
+    await ledger.eventLog.events({ limit: 10, kinds: ['policy'] }),
     { length: 4 },
     'owner, profile, token and session: a new secret is nothing to tell of',
   );
@@ -251,7 +251,7 @@ t.test('a secret that comes back after it was replaced ends the session for both
   t.match(await identity.authenticateSession(value), { is: 'refused' });
   t.equal(warned.length, 1, 'once is enough');
   t.strictSame(identity.signedIn.sessionsOf(document.owner), []);
-  const [event] = await ledger.eventLog.events({ limit: 1, kind: 'policy' });
+  const [event] = await ledger.eventLog.events({ limit: 1, kinds: ['policy'] });
   t.match(JSON.parse(event?.text ?? ''), {
     by: null,
     action: 'edited',

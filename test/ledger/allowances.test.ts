@@ -100,7 +100,7 @@ t.test('the end is told with an event, and the record is taken out a day later',
   t.equal(await tells, 'alice');
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   await ledger.graces.close();
-  const [event, ...others] = await ledger.eventLog.events({ kind: 'allowance', limit: 9 });
+  const [event, ...others] = await ledger.eventLog.events({ kinds: ['allowance'], limit: 9 });
   t.strictSame(others, []);
   t.match(JSON.parse(event?.text ?? ''), {
     by: null,
@@ -119,7 +119,7 @@ t.test('the end is told with an event, and the record is taken out a day later',
   clock.pass(24 * hour);
   await ended(again);
   t.notOk(record(again));
-  t.equal((await again.eventLog.events({ kind: 'allowance', limit: 9 })).length, 1, 'told once');
+  t.equal((await again.eventLog.events({ kinds: ['allowance'], limit: 9 })).length, 1, 'told once');
 });
 
 t.test('an allowance that a wrong clock ended goes on once the clock is right', async t => {
@@ -140,7 +140,7 @@ t.test('an allowance that a wrong clock ended goes on once the clock is right', 
   const again = await world.open();
   await ended(again);
   t.match(again.decide('alice', repos).decision, { allowed: false });
-  const events = await again.eventLog.events({ kind: 'allowance', limit: 9 });
+  const events = await again.eventLog.events({ kinds: ['allowance'], limit: 9 });
   t.equal(events.length, 2, 'and its end is told at its time');
 });
 
@@ -153,7 +153,7 @@ t.test('what ended while nobody looked ends at the next start', async t => {
   const again = await world.open();
   t.match(again.decide('alice', repos).decision, { allowed: false }, 'already before that');
   t.equal(await ended(again), 'alice');
-  t.equal((await again.eventLog.events({ kind: 'allowance', limit: 9 })).length, 1);
+  t.equal((await again.eventLog.events({ kinds: ['allowance'], limit: 9 })).length, 1);
 });
 
 t.test('while the store is away an allowance still ends, and its record goes later', async t => {

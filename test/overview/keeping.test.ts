@@ -201,6 +201,9 @@ t.test('an event has the names of the API, whatever they are in the store', asyn
     events: [event('p-1-0', 'policy', policy), event('p-2-0', 'policy', { ...policy, by: null })],
   });
   await world.ledger.kept();
+  const asked = t.capture(world.ledger.eventLog, 'events', world.ledger.eventLog.events);
+  await world.events.list({ limit: 1 });
+  t.equal(asked().length, 1, 'Redis would read all events for each kind');
   t.match((await world.events.list({ limit: 2, kind: 'policy' })).events, [
     { id: 'p-2-0', by: null },
     { id: 'p-1-0', by: { owner_id: 7, name: 'admin1', token_id: '12' }, after: { limit: 5 } },

@@ -71,13 +71,13 @@ export function applyTo(model: Model, changes: Changes): void {
   for (const level of changes.levels ?? []) model.levels.set(level.ownerId, level);
 }
 
-export function eventsBy(model: Model, { kind, owner, after, limit }: EventQuery): readonly EventRecord[] {
+export function eventsBy(model: Model, { kinds, owner, after, limit }: EventQuery): readonly EventRecord[] {
   const isOf = (event: EventRecord) =>
     owner === undefined ||
     (owner.ownerId !== null && event.ownerId === owner.ownerId) ||
     (owner.ownerKey !== null && event.ownerKey === owner.ownerKey);
   return [...model.events.values()]
-    .filter(event => (kind === undefined || event.kind === kind) && isOf(event))
+    .filter(event => kinds?.includes(event.kind) !== false && isOf(event))
     .sort(newestFirst)
     .filter(event => after === undefined || newestFirst(after, event) < 0)
     .slice(0, limit);

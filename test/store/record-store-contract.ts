@@ -47,12 +47,13 @@ export function happeningsContract(t: Test, newPlace: () => Place<Closable>): vo
       t.equal(await ids({ limit: 2 }), 'p-1 b');
       t.equal(await ids({ limit: 2, after: { at: 20, id: 'b' } }), 'a c');
       t.equal(await ids({ limit: 9, after: { at: 20, id: 'as it would be' } }), 'a c d');
-      t.equal(await ids({ limit: 9, kind: 'policy' }), 'p-1 d');
+      t.equal(await ids({ limit: 9, kinds: ['policy'] }), 'p-1 d');
+      t.equal(await ids({ limit: 4, kinds: ['policy', 'refusal', 'grace'] }), 'p-1 b a c', 'in their order');
       const alice = { ownerId: 7, ownerKey: 'alice' };
       t.equal(await ids({ limit: 9, owner: alice }), 'b a c', 'by id or by name, and each once');
       t.equal(await ids({ limit: 9, owner: { ...alice, ownerId: null } }), 'b c');
       t.equal(await ids({ limit: 1, owner: alice, after: { at: 20, id: 'a' } }), 'c');
-      t.equal(await ids({ limit: 9, owner: { ownerId: 8, ownerKey: 'bob' }, kind: 'refusal' }), '');
+      t.equal(await ids({ limit: 9, owner: { ownerId: 8, ownerKey: 'bob' }, kinds: ['refusal'] }), '');
       await records.write({ goneEventsBefore: 20, events: [event('a', 40)] });
       t.equal(await ids({ limit: 9 }), 'a p-1 b', 'what is put again has the new place only');
     });

@@ -105,7 +105,7 @@ const anyEvent = plain({ id: anyEventId, kind: anyId, at: anyTime, ...anyOwner, 
 
 export const anyEventQuery: fc.Arbitrary<EventQuery> = fc.record(
   {
-    kind: anyId,
+    kinds: fc.array(anyId, { minLength: 1, maxLength: 3 }),
     owner: plain(anyOwner),
     after: plain({ at: anyTime, id: anyEventId }),
     limit: fc.integer({ min: 1, max: 6 }),

@@ -37,7 +37,7 @@ t.test('an event is read once, also while another host writes newer ones', async
   const numbers = Array.from({ length: 3000 }, (_, n) => n + 1);
   await writer.write({ events: of('policy', numbers) });
   for (let round = 0; round < 20; round += 1) {
-    const reading = reader.events({ kind: 'policy', limit: 10_000 });
+    const reading = reader.events({ kinds: ['policy'], limit: 10_000 });
     await writer.write({ events: of('refusal', [numbers.length + 1 + round]) });
     const ids = (await reading).map(({ id }) => id);
     t.equal(new Set(ids).size, ids.length, `round ${round}`);

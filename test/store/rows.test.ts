@@ -113,9 +113,10 @@ async function openFilled(t: Test, counts: Readonly<Record<string, number>>) {
   db.close();
   const store = await openStore({ file });
   t.teardown(() => store.close());
-  const has = async (kind: string) => (await store.events({ kind, limit: 9 })).map(({ id }) => id).join(' ');
+  const has = async (kind: string) =>
+    (await store.events({ kinds: [kind], limit: 9 })).map(({ id }) => id).join(' ');
   const oldest = async (kind: string) =>
-    (await store.events({ kind, limit: 9, after: { at: 4, id: '' } })).map(({ id }) => id).join(' ');
+    (await store.events({ kinds: [kind], limit: 9, after: { at: 4, id: '' } })).map(({ id }) => id).join(' ');
   return { store, has, oldest };
 }
 

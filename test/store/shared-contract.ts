@@ -443,7 +443,7 @@ function eventsContract(t: Test, newPlace: () => SharedPlace): void {
     await store.write({ events: [event('rare', -5, { kind: 'policy' }), ...many] });
     const owner = { ownerId: 7, ownerKey: null };
     t.strictSame(
-      (await store.events({ owner, kind: 'policy', limit: 3 })).map(({ id }) => id),
+      (await store.events({ owner, kinds: ['policy'], limit: 3 })).map(({ id }) => id),
       ['rare'],
     );
     await store.write({ goneEventsBefore: 2499 });

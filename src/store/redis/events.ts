@@ -158,8 +158,8 @@ export async function readEvents(context: RedisContext, query: EventQuery): Prom
   return found;
 }
 
-function isMeant(event: Omit<EventRecord, 'text'>, { kind, owner, after }: EventQuery): boolean {
-  if (kind !== undefined && event.kind !== kind) return false;
+function isMeant(event: Omit<EventRecord, 'text'>, { kinds, owner, after }: EventQuery): boolean {
+  if (kinds?.includes(event.kind) === false) return false;
   if (after !== undefined && event.at === after.at && event.id >= after.id) return false;
   if (owner === undefined) return true;
   const isById = owner.ownerId !== null && event.ownerId === owner.ownerId;

@@ -175,14 +175,22 @@ function eventFinder(events: Table<EventRecord>) {
   const ofOwnerOnly = ofOwner('');
   const ofOwnerAndKind = ofOwner(' AND kind = :kind');
 
-  return ({ kind, owner, after, limit }: EventQuery) => {
+  return ({ kinds, owner, after, limit }: EventQuery): Iterable<readonly EventRecord[]> => {
     const place = after === undefined ? first : { at: after.at, id: encodeWtf8(after.id) };
     const values: QueryValues = { ...place, limit };
-    if (kind !== undefined) values.kind = encodeWtf8(kind);
-    if (owner === undefined) return kind === undefined ? all(values) : ofKind(values);
-    values.ownerId = owner.ownerId;
-    values.ownerKey = owner.ownerKey === null ? null : encodeWtf8(owner.ownerKey);
-    return kind === undefined ? ofOwnerOnly(values) : ofOwnerAndKind(values);
+    if (owner !== undefined) {
+      values.ownerId = owner.ownerId;
+      values.ownerKey = owner.ownerKey === null ? null : encodeWtf8(owner.ownerKey);
+    }
+    if (kinds === undefined) return (owner === undefined ? all : ofOwnerOnly)(values);
+    // The indexes are by kind, and a rare kind is not looked for among all others.
+    const find = owner === undefined ? ofKind : ofOwnerAndKind;
+    const found = [...new Set(kinds)].flatMap(kind =>
+      [...find({ ...values, kind: encodeWtf8(kind) })].flat(),
+    );
+    const byPlace = (a: EventRecord, b: EventRecord) =>
+      b.at - a.at || Buffer.compare(encodeWtf8(b.id), encodeWtf8(a.id));
+    return [found.sort(byPlace).slice(0, limit)];
   };
 }
 

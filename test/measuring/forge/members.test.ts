@@ -30,7 +30,7 @@ t.test('members come and go as in the forge, and who stays keeps the place', asy
     membersOf(documents.snapshot, documents.owners.named('acme')?.id ?? 0).map(
       ({ user, role }): [string | undefined, Role] => [documents.owners.byId(user)?.name, role],
     );
-  const events = async () => (await ledger.eventLog.events({ kind: 'policy', limit: 100 })).length;
+  const events = async () => (await ledger.eventLog.events({ kinds: ['policy'], limit: 100 })).length;
   await sync([first], [first, second, third]);
   t.strictSame(names(), [
     [`user${first}`, 'owner'],
@@ -54,7 +54,7 @@ t.test('members come and go as in the forge, and who stays keeps the place', asy
 t.test('an event has the members who differ, and of very many the first fifty', async t => {
   const { ledger, documents, ids } = await open(t, 60);
   const newest = async () => {
-    const [event] = await ledger.eventLog.events({ kind: 'policy', limit: 1 });
+    const [event] = await ledger.eventLog.events({ kinds: ['policy'], limit: 1 });
     const { what, before, after } = JSON.parse(event?.text ?? '{}');
     return { what, before, after };
   };
